@@ -35,7 +35,7 @@ func TestHowAVisibleJVMEndedIsMarked(t *testing.T) {
 				signal(t, terminated, isolated, syscall.SIGTERM)
 				signal(t, killed, isolated, syscall.SIGKILL)
 				for name, how := range map[string]string{"terminated": "exited", "killed": "killed", "exited": "exited"} {
-					awaitMark(r, fmt.Sprintf(`%s.log +jvm-ended +pid=\d+ how=%s( why=.*)?$`, name, how))
+					awaitMark(r, fmt.Sprintf(`%s.log +jvm-ended +pid=\d+ how=%s( (exit|signal)=\S+)?( why=.*)?$`, name, how))
 				}
 				r.stop()
 			})

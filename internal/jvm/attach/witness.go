@@ -35,23 +35,51 @@ type Witness struct {
 	// another process has removed the socket.
 	lost  time.Time
 	stray bool
+
+	pidfd int // of the process; negative: the process is not visible, or the kernel has no such descriptors
 }
 
 // Witness returns a Witness for a run of a JVM that listens.
 func (c *Client) Witness(j JVM) *Witness {
-	w := &Witness{client: c, jvm: j}
-	if j.host != 0 {
-		w.renew()
+	w := &Witness{client: c, jvm: j, pidfd: -1}
+	if j.host == 0 {
+		return w
 	}
+	if fd, err := unix.PidfdOpen(j.host, 0); err == nil {
+		w.pidfd = fd
+	}
+	if !c.Alive(j) { // the descriptor may be of another process with the same ID
+		w.Close()
+	}
+	w.renew()
 	return w
 }
 
-// Close frees the descriptor, which keeps the file system of the JVM's /tmp busy.
+// Close frees the descriptors. One of them keeps the file system of the JVM's /tmp busy.
 func (w *Witness) Close() {
+	w.closeSocket()
+	if w.pidfd >= 0 {
+		unix.Close(w.pidfd)
+		w.pidfd = -1
+	}
+}
+
+func (w *Witness) closeSocket() {
 	if w.socket != nil {
 		w.socket.close()
 		w.socket = nil
 	}
+}
+
+// Status returns the exit code of a run that is gone, or the signal that ended it. ok is false if the
+// process was not visible, if its parent has not waited for it yet, or if the kernel is older than
+// Linux 6.15. Call it before Close.
+func (w *Witness) Status() (status unix.WaitStatus, ok bool) {
+	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
+	if w.pidfd < 0 || unix.IoctlPidfdInfo(w.pidfd, &info) != nil || info.Mask&unix.PIDFD_INFO_EXIT == 0 {
+		return 0, false
+	}
+	return unix.WaitStatus(info.Exit_code), true
 }
 
 // Gone reports whether the run has ended, and how: [Exited], [Killed], or "" if that cannot be
@@ -102,7 +130,7 @@ func (w *Witness) renew() {
 	}
 	if s, err := w.client.open(w.jvm); err == nil {
 		if s.answers(w.jvm) {
-			w.Close()
+			w.closeSocket()
 			w.socket, w.lost, w.stray = s, time.Time{}, false
 			return
 		}

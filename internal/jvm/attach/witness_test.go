@@ -2,8 +2,12 @@ package attach
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The path to the socket of a visible process leads through /proc and vanishes with the process.
@@ -98,5 +102,47 @@ func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
 	w.Close()
 	if _, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
 		t.Error("the descriptor is still open")
+	}
+}
+
+// The kernel tells how a process ended that is not our child's, to whoever had a descriptor of it.
+func TestTheKernelTellsHowAProcessEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		command string
+		exited  int // -1: by a signal
+		signal  unix.Signal
+	}{
+		"an exit code": {"exit 3", 3, -1},
+		"in order":     {"exit 0", 0, -1},
+		"a signal":     {"kill -ABRT $$", -1, unix.SIGABRT},
+		"killed":       {"kill -KILL $$", -1, unix.SIGKILL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("sh", "-c", "read line; "+c.command)
+			in, err := cmd.StdinPipe()
+			must(t, err)
+			must(t, cmd.Start())
+			start, err := startTime(cmd.Process.Pid)
+			must(t, err)
+			w := (&Client{}).Witness(JVM{PID: cmd.Process.Pid, host: cmd.Process.Pid, start: start})
+			defer w.Close()
+			if status, ok := w.Status(); ok {
+				t.Errorf("the process runs, and has the status %d", status)
+			}
+			_, err = io.WriteString(in, "\n")
+			must(t, err)
+			_ = cmd.Wait()
+			status, ok := w.Status()
+			if !ok {
+				t.Skipf("the kernel does not tell: it is older than Linux 6.15")
+			}
+			if status.ExitStatus() != c.exited || status.Signal() != c.signal {
+				t.Errorf("exit code %d and signal %v, want %d and %v", status.ExitStatus(), status.Signal(), c.exited, c.signal)
+			}
+			w.Close()
+			if _, ok := w.Status(); ok {
+				t.Error("a closed Witness has a status")
+			}
+		})
 	}
 }

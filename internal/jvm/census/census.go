@@ -335,6 +335,7 @@ func (r *Census) watch(m *member) (e evidence, gone bool) {
 		m.memory.note(time.Now())
 		return e, false
 	}
+	e.status, e.told = m.witness.Status()
 	m.witness.Close()
 	e.flags, e.tmpfs = m.flags, max(r.tmpfs[0], r.tmpfs[1]) // the log of a JVM that has ended is soon removed from the tmpfs
 	e.memory, e.group = m.memory.end()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/kernel"
@@ -87,7 +88,9 @@ const (
 
 // evidence is what is known about the end of a JVM.
 type evidence struct {
-	how    string        // the way of the end, judging by its socket and its crash report, as in the mark
+	how    string // the way of the end, judging by its socket and its crash report, as in the mark
+	status unix.WaitStatus
+	told   bool          // the kernel has told the status
 	flags  string        // the options of the JVM
 	heap   insight.Heap  // according to its log
 	memory kernel.Memory // of its cgroup; Kills and Hits are the growth
@@ -112,11 +115,27 @@ func (e evidence) judge() (cause, why string) {
 	case full && quit:
 		return mark.HeapFull, option + " is set, and the heap was full: " + e.heapText()
 	case e.how == attach.Killed:
-		return "", fmt.Sprintf("SIGKILL, or an immediate exit of its own; %s; %s", e.groupText(), e.shares())
+		return "", fmt.Sprintf("%s; %s; %s", cmp.Or(e.signal(), "SIGKILL, or an immediate exit of its own"), e.groupText(), e.shares())
 	case full:
 		return "", "the heap was full: " + e.heapText()
 	}
 	return "", ""
+}
+
+// exit returns the exit code, or "" if it is not known.
+func (e evidence) exit() string {
+	if !e.told || !e.status.Exited() {
+		return ""
+	}
+	return strconv.Itoa(e.status.ExitStatus())
+}
+
+// signal returns the name of the signal that ended the JVM, or "" if it is not known.
+func (e evidence) signal() string {
+	if !e.told || !e.status.Signaled() {
+		return ""
+	}
+	return cmp.Or(unix.SignalName(e.status.Signal()), strconv.Itoa(int(e.status.Signal())))
 }
 
 // quits returns the option with which the JVM ends itself when its heap is full, and whether the
@@ -221,9 +240,12 @@ func (r *Census) markEnd(m *member, e evidence) {
 			e.heap = r.Heap(stream, m.since)
 		}
 	}
+	if e.told && e.status.Exited() && e.how == attach.Killed {
+		e.how = attach.Exited // with the option to exit when the heap is full, JDK 25 leaves its socket behind
+	}
 	cause, why := e.judge()
 	r.endings.WithLabelValues(cmp.Or(cause, e.how, unknown)).Inc()
-	r.Mark(mark.New(mark.JVMEnded, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "how", e.how, "cause", cause, "why", why))
+	r.Mark(mark.New(mark.JVMEnded, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "how", e.how, "exit", e.exit(), "signal", e.signal(), "cause", cause, "why", why))
 	if e.how == attach.Exited && cause == "" {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/jvm/insight"
 )
@@ -34,6 +36,9 @@ func TestWhatEndedAJVM(t *testing.T) {
 		"a child of it was killed, and it exited": {evidence{how: "exited", memory: atLimit, group: visible}, "", ""},
 		"SIGKILL with memory to spare": {evidence{how: "killed", heap: heap, memory: calm, group: visible}, "",
 			"SIGKILL, or an immediate exit of its own; its cgroup counts no kill for lack of memory: peak 300 MiB, limit 512 MiB; " + heapText},
+		"a signal that the kernel tells": {evidence{how: "killed", status: 6, told: true, heap: heap, memory: calm, group: visible}, "",
+			"SIGABRT; its cgroup counts no kill for lack of memory: peak 300 MiB, limit 512 MiB; " + heapText},
+		"SIGKILL that the kernel tells": {evidence{how: "killed", status: 9, told: true}, "", "SIGKILL; its cgroup cannot be seen here; heap unknown"},
 		"no limit": {evidence{how: "killed", memory: kernel.Memory{Peak: mib}, group: visible}, "",
 			"SIGKILL, or an immediate exit of its own; its cgroup counts no kill for lack of memory and has no limit; heap unknown"},
 		"another container's": {evidence{how: "killed", flags: exits, heap: full}, "",
@@ -77,5 +82,16 @@ func TestTheLongestExplanationFitsIntoAMark(t *testing.T) {
 	}
 	if _, why := (evidence{how: "killed", heap: huge, memory: kernel.Memory{Limit: 1023 * mib, Peak: 1023 * mib}, group: visible, tmpfs: 1023 * mib}).judge(); len(why) > most {
 		t.Errorf("the text has %d bytes: %s", len(why), why)
+	}
+}
+
+func TestTheStatusInAMark(t *testing.T) {
+	for status, want := range map[unix.WaitStatus][2]string{0: {"0", ""}, 3 << 8: {"3", ""}, 143 << 8: {"143", ""}, 9: {"", "SIGKILL"}, 6 | 0x80: {"", "SIGABRT"}, 40: {"", "40"}} {
+		if e := (evidence{status: status, told: true}); e.exit() != want[0] || e.signal() != want[1] {
+			t.Errorf("status %#x: exit code %q and signal %q, want %q", int(status), e.exit(), e.signal(), want)
+		}
+		if e := (evidence{status: status}); e.exit() != "" || e.signal() != "" {
+			t.Errorf("exit code %q and signal %q, but the kernel has told none", e.exit(), e.signal())
+		}
 	}
 }

@@ -33,10 +33,11 @@ const (
 	// A JVM that is older than the sidecar. Details: the same as of jvm-started.
 	JVMSeen Kind = "jvm-seen"
 
-	// `how` is `exited`, `killed` or `crashed`; it is missing if that is unknown. `cause` is
-	// `memory-limit` (of the JVM's own control group), `memory-above` (of one above it, or of the
-	// node) or `heap`, where there is evidence; `why` has the numbers. Details: stream, pid, how,
-	// cause, why.
+	// `how` is `exited`, `killed` or `crashed`; it is missing if that is unknown. `exit` is the
+	// exit code, and `signal` the signal that ended it, where the process is visible and the kernel
+	// is Linux 6.15 or later. `cause` is `memory-limit` (of the JVM's own control group),
+	// `memory-above` (of one above it, or of the node) or `heap`, where there is evidence; `why`
+	// has the numbers. Details: stream, pid, how, exit, signal, cause, why.
 	JVMEnded Kind = "jvm-ended"
 
 	// A JVM that had no output into the source was [given one](levels.md#adopt). Details: stream,
