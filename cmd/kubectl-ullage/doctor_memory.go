@@ -48,18 +48,20 @@ func (p pod) footprint(c container) finding {
 	if err != nil {
 		return finding{markUnknown, fmt.Sprintf("whether the JVM of container %s fits into its memory limit: %v", c.Name, err), ""}
 	}
-	shown := footprint.Container{Command: c.Command, Args: c.Args, Limit: int64(limit), Log: int64(log)}
+	raises := own && p.Spec.Resources.Limits == nil
+	raised := raises && p.Metadata.Annotations[raiseAnnotation] == "true"
+	shown := footprint.Container{Command: c.Command, Args: c.Args, Limit: int64(limit), Log: int64(log), Raised: raised}
 	for _, v := range c.Env {
 		shown.Env = append(shown.Env, footprint.Variable{Name: v.Name, Value: v.Value})
 	}
 	e := footprint.Of(shown)
 	f := finding{markOK, fmt.Sprintf("memory of container %s: %s", c.Name, e), ""}
 	if e.Exceeds() {
-		option := ""
-		if own && p.Spec.Resources.Limits == nil && p.Metadata.Annotations[raiseAnnotation] != "true" {
-			option = "set " + raiseAnnotation + `: "true"`
+		raise := ""
+		if raises && !raised {
+			raise = "set " + raiseAnnotation + `: "true"`
 		}
-		f.mark, f.hint = markNote, e.Advice(option)
+		f.mark, f.hint = markNote, e.Advice(raise)
 	}
 	if !e.Shown() {
 		f.text += " (the pod shows no option for the heap; the image or envFrom may have one)"

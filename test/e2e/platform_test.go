@@ -95,7 +95,7 @@ func (p *platform) loose() object {
 	delete(user, "runAsUser")
 	delete(user, "runAsGroup")
 	command := spec["containers"].([]any)[0].(object)["command"].([]any)
-	command[slices.Index(command, any("-Xmx48m"))] = "-XX:MaxRAMPercentage=85"
+	command[slices.Index(command, any("-Xmx48m"))] = "-XX:MaxRAMPercentage=80"
 	return deployment
 }
 
@@ -145,7 +145,7 @@ func (p *platform) checkGuaranteed(pod string) {
 func (p *platform) checkEvents() {
 	p.Helper()
 	for app, want := range map[string]string{
-		"web": `Normal +Injected .*a pod has got the log sidecar`, "loose": `Normal +Injected .*-XX:MaxRAMPercentage=85`,
+		"web": `Normal +Injected .*a pod has got the log sidecar`, "loose": `Normal +Injected .*-XX:MaxRAMPercentage=80`,
 		"misspelt": `Warning +NotInjected .*did you mean "ullage.dev/buffer"\?`,
 	} {
 		said := regexp.MustCompile(want)
@@ -176,7 +176,7 @@ func (p *platform) checkLoose(pod string) {
 	p.Helper()
 	const (
 		user    = `the user of container "app" is not known`
-		heap    = `heap 327 MiB (-XX:MaxRAMPercentage=85)`
+		heap    = `heap 308 MiB (-XX:MaxRAMPercentage=80)`
 		numbers = `the JVM runs as user 1000: set runAsUser: 1000` // the group of its log is the volume's
 	)
 	p.says(pod, user, "write securityContext: {runAsUser: UID, runAsGroup: GID} into the pod's spec", heap, `set ullage.dev/raise-memory-limit: "true"`)

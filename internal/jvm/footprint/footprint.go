@@ -9,7 +9,9 @@ import (
 )
 
 // The reserve is the estimated memory that a JVM needs in addition to its heap: classes, compiled
-// code, threads, the collector. It is 15 % of the container's memory, and at least leastReserve.
+// code, threads, the collector. It is 15 % of the memory that the log leaves of the limit, and at least
+// leastReserve. So a limit that is raised by the log has as much room for the JVM as the limit had
+// before.
 const (
 	reservePercent = 15
 	leastReserve   = 64 << 20
@@ -21,6 +23,7 @@ type Container struct {
 	Env           []Variable
 	Limit         int64 // memory limit, in bytes
 	Log           int64 // size of the tmpfs of its log, in bytes
+	Raised        bool  // the injector has raised Limit by Log, and keeps the heap from growing with it
 }
 
 // Variable is a variable of the environment. If Value is empty, the value may come from elsewhere.
@@ -28,25 +31,47 @@ type Variable struct{ Name, Value string }
 
 // Estimate is the most memory that the container can take.
 type Estimate struct {
+	written    int64 // the limit in the manifest of the pod
 	limit, log int64
+	raised     bool // limit is written + log
 	options    options
 	heap       heap
 }
 
 // Of returns the estimate of a container that has a limit.
 func Of(c Container) Estimate {
-	return Estimate{log: c.Log, options: optionsOf(c)}.at(c.Limit)
+	e := Estimate{log: c.Log, raised: c.Raised, options: optionsOf(c)}
+	if !c.Raised {
+		return e.at(c.Limit)
+	}
+	e.options.unpin(c.Limit - c.Log)
+	return e.at(c.Limit - c.Log)
 }
 
-// at returns the estimate for another limit of the same container.
-func (e Estimate) at(limit int64) Estimate {
-	e.limit = min(limit, huge)
-	e.heap = e.options.heap(e.limit)
+// Raised returns the estimate after the injector has raised the limit by the log.
+func (e Estimate) Raised() Estimate {
+	e.raised = true
+	return e.at(e.written)
+}
+
+// at returns the estimate for another limit in the manifest.
+func (e Estimate) at(written int64) Estimate {
+	e.written = min(written, huge)
+	e.limit = e.written
+	if e.raised {
+		e.limit = min(e.written+e.log, huge)
+	}
+	e.heap = e.options.heap(e.written)
+	if e.heap.whole > 0 { // the image reads the limit of its cgroup
+		e.heap = e.options.heap(e.limit)
+	}
 	return e
 }
 
 // reserve returns the memory that the JVM needs in addition to its heap.
-func (e Estimate) reserve() int64 { return max(leastReserve, e.limit/100*reservePercent) }
+func (e Estimate) reserve() int64 {
+	return max(leastReserve, (e.limit-e.log)/100*reservePercent)
+}
 
 // Sum returns the sum of all parts, in bytes.
 func (e Estimate) Sum() int64 {
@@ -80,20 +105,30 @@ func (e Estimate) String() string {
 	return fmt.Sprintf("%s: %d MiB in all, the limit is %d MiB", e.Parts(), inMiB(e.Sum()), e.limit>>20)
 }
 
-// Advice says what to write so that the sum stays below the limit. option is another way, which is
-// named first. If empty, there is no other way.
-func (e Estimate) Advice(option string) string {
-	ways := []string{option, e.higherLimit(), e.smallerHeap(), "use a smaller buffer"}
-	ways = slices.DeleteFunc(ways, func(way string) bool { return way == "" })
-	last := len(ways) - 1
-	if last == 0 {
-		return ways[0]
+// Advice says what to write so that the sum stays below the limit. raise is the text that makes the
+// injector raise the limit by the log; empty: it cannot, or does. It is named first, if it is enough.
+func (e Estimate) Advice(raise string) string {
+	buffer := "use a smaller buffer"
+	if e.Raised().Exceeds() {
+		raise = ""
 	}
-	return strings.Join(ways[:last], ", ") + ", or " + ways[last]
+	if e.raised {
+		buffer = "" // the limit would be raised by less
+	}
+	ways := []string{raise, e.higherLimit(), e.smallerHeap(), buffer}
+	ways = slices.DeleteFunc(ways, func(way string) bool { return way == "" })
+	switch last := len(ways) - 1; last {
+	case -1:
+		return "raise the limit, and give the heap a smaller share of it"
+	case 0:
+		return ways[0]
+	default:
+		return strings.Join(ways[:last], ", ") + ", or " + ways[last]
+	}
 }
 
-// higherLimit names the lowest limit that has room for the sum. It returns "" if no limit has room
-// because the heap grows with the limit.
+// higherLimit names the lowest limit in the manifest that has room for the sum. It returns "" if no limit
+// has room because the heap grows with the limit.
 func (e Estimate) higherLimit() string {
 	const most = 1 << 20 // MiB: more memory than a node has
 	if n := sort.Search(most, func(n int) bool { return !e.at(int64(n) << 20).Exceeds() }); n < most {

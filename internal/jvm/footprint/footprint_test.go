@@ -1,6 +1,10 @@
 package footprint
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // The JVM derives the size of its heap from its options, wherever in the pod they are set.
 func TestHeapThatThePodShows(t *testing.T) {
@@ -63,22 +67,22 @@ func TestTheSumAgainstTheLimit(t *testing.T) {
 		sum    int64  // in MiB
 		advice string // empty: it fits
 	}{
-		"75 %": {of: command("-XX:MaxRAMPercentage=75"), parts: "heap 768 MiB (-XX:MaxRAMPercentage=75), 64 MiB on the log's tmpfs, and 154 MiB that a JVM needs besides", sum: 986},
-		"80 %": {of: command("-XX:MaxRAMPercentage=80"), parts: "heap 820 MiB (-XX:MaxRAMPercentage=80), 64 MiB on the log's tmpfs, and 154 MiB that a JVM needs besides", sum: 1037,
-			advice: "raise the limit to 1280Mi, write -XX:MaxRAMPercentage=78 instead of -XX:MaxRAMPercentage=80, or use a smaller buffer"},
-		"85 %, for which no limit is high enough": {of: command("-XX:MaxRAMPercentage=85"), limit: 512, parts: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 77 MiB that a JVM needs besides", sum: 576,
-			advice: "write -XX:MaxRAMPercentage=72 instead of -XX:MaxRAMPercentage=85, or use a smaller buffer"},
-		"-Xmx": {of: command("-Xmx1000m"), parts: "heap 1000 MiB (-Xmx1000m), 64 MiB on the log's tmpfs, and 154 MiB that a JVM needs besides", sum: 1218,
-			advice: "raise the limit to 1252Mi, write -Xmx806m instead of -Xmx1000m, or use a smaller buffer"},
+		"75 %": {of: command("-XX:MaxRAMPercentage=75"), parts: "heap 768 MiB (-XX:MaxRAMPercentage=75), 64 MiB on the log's tmpfs, and 144 MiB that a JVM needs besides", sum: 976},
+		"80 %": {of: command("-XX:MaxRAMPercentage=80"), parts: "heap 820 MiB (-XX:MaxRAMPercentage=80), 64 MiB on the log's tmpfs, and 144 MiB that a JVM needs besides", sum: 1028,
+			advice: "raise the limit to 1088Mi, write -XX:MaxRAMPercentage=79 instead of -XX:MaxRAMPercentage=80, or use a smaller buffer"},
+		"85 %, for which no limit is high enough": {of: command("-XX:MaxRAMPercentage=85"), limit: 512, parts: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 68 MiB that a JVM needs besides", sum: 567,
+			advice: "write -XX:MaxRAMPercentage=74 instead of -XX:MaxRAMPercentage=85, or use a smaller buffer"},
+		"-Xmx": {of: command("-Xmx1000m"), parts: "heap 1000 MiB (-Xmx1000m), 64 MiB on the log's tmpfs, and 144 MiB that a JVM needs besides", sum: 1208,
+			advice: "raise the limit to 1241Mi, write -Xmx816m instead of -Xmx1000m, or use a smaller buffer"},
 		"the default in a small container": {of: Container{}, limit: 200, log: 64, parts: "heap 100 MiB (by default), 64 MiB on the log's tmpfs, and 64 MiB that a JVM needs besides", sum: 228,
 			advice: "raise the limit to 244Mi, write -Xmx71m, or use a smaller buffer"},
 		"no room for any heap": {of: command("-Xmx300m"), limit: 100, parts: "heap 300 MiB (-Xmx300m), 64 MiB on the log's tmpfs, and 64 MiB that a JVM needs besides", sum: 428,
 			advice: "raise the limit to 429Mi, or use a smaller buffer"},
-		"less than a per cent is left": {of: command("-XX:MaxRAMPercentage=50"), log: 868, parts: "heap 512 MiB (-XX:MaxRAMPercentage=50), 868 MiB on the log's tmpfs, and 154 MiB that a JVM needs besides", sum: 1534,
-			advice: "raise the limit to 2480Mi, write -Xmx2m instead of -XX:MaxRAMPercentage=50, or use a smaller buffer"},
+		"less than a per cent is left": {of: command("-XX:MaxRAMPercentage=50"), log: 950, parts: "heap 512 MiB (-XX:MaxRAMPercentage=50), 950 MiB on the log's tmpfs, and 64 MiB that a JVM needs besides", sum: 1526,
+			advice: "raise the limit to 2308Mi, write -Xmx9m instead of -XX:MaxRAMPercentage=50, or use a smaller buffer"},
 		"Paketo": {of: paketo, parts: "the JVM 1024 MiB (its image sizes the heap so), and 64 MiB on the log's tmpfs", sum: 1088,
 			advice: "set BPL_JVM_HEAD_ROOM to at least 7, or use a smaller buffer"},
-		"more than there is": {of: command("-Xmx99999999999999999999t"), limit: 1 << 42, sum: 1<<30 + 64 + 161061274, advice: "write -Xmx912680486m instead of -Xmx99999999999999999999t, or use a smaller buffer"},
+		"more than there is": {of: command("-Xmx99999999999999999999t"), limit: 1 << 42, sum: 1<<30 + 64 + 161061264, advice: "write -Xmx912680496m instead of -Xmx99999999999999999999t, or use a smaller buffer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.limit > 0 {
@@ -98,5 +102,57 @@ func TestTheSumAgainstTheLimit(t *testing.T) {
 				t.Errorf("advice %q\nwant %q", advice, c.advice)
 			}
 		})
+	}
+}
+
+// A limit that is raised by the log has as much room for the JVM as the limit had without a log. The advice
+// names the raise only if it is enough, and what it says fits. The injected pod shows the same.
+func TestARaisedLimitHasTheRoomOfTheLimitBefore(t *testing.T) {
+	const mi, raise = 1 << 20, "raise it"
+	for _, options := range [][]string{{"-XX:MaxRAMPercentage=50"}, {"-XX:MaxRAMPercentage=84.9"}, {"-XX:MaxRAMPercentage=85"}, {"-XX:MaxRAMPercentage=86"}, {"-Xmx435m"}, {"-Xmx436m"}, {"-XX:MaxRAM=400m", "-XX:MaxRAMPercentage=90"}, nil} {
+		for _, limit := range []int64{64 * mi, 200 * mi, 512 * mi, 1000 * mi, 4096 * mi} {
+			for _, log := range []int64{16 * mi, 64 * mi, 600 * mi} {
+				without := Of(Container{Command: options, Limit: limit}).Exceeds()
+				before := Of(Container{Command: options, Limit: limit, Log: log})
+				after := before.Raised()
+				if after.Exceeds() != without || after.limit != limit+log || after.heap.bytes != before.heap.bytes {
+					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: %v exceeds %v, want %v as without a log", options, limit/mi, log/mi, after, after.Exceeds(), without)
+				}
+				if offered := strings.HasPrefix(before.Advice(raise), raise); offered == without {
+					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: the advice %q names the raise, which is not enough: %v", options, limit/mi, log/mi, before.Advice(raise), without)
+				}
+				pinned := options
+				if before.HeapGrows() {
+					pinned = append([]string{fmt.Sprintf("-XX:MaxRAM=%d", limit)}, options...)
+				}
+				if shown := Of(Container{Command: pinned, Limit: limit + log, Log: log, Raised: true}); shown.String() != after.String() || shown.Advice("") != after.Advice("") {
+					t.Errorf("the injected pod shows %v: %s\nwant %v: %s", shown, shown.Advice(""), after, after.Advice(""))
+				}
+			}
+		}
+	}
+}
+
+// What the advice says about a raised limit is about the limit in the manifest, and fits.
+func TestAdviceAboutARaisedLimit(t *testing.T) {
+	const mi = 1 << 20
+	for name, c := range map[string]struct {
+		of     Container
+		advice string
+	}{
+		"-Xmx":                {Container{Command: []string{"-Xmx900m"}, Limit: 1024 * mi, Log: 64 * mi}, "raise the limit to 1059Mi, or write -Xmx870m instead of -Xmx900m"},
+		"90 %":                {Container{Command: []string{"-XX:MaxRAMPercentage=90"}, Limit: 512 * mi, Log: 64 * mi}, "write -XX:MaxRAMPercentage=85 instead of -XX:MaxRAMPercentage=90"},
+		"90 % of very little": {Container{Command: []string{"-XX:MinRAMPercentage=90", "-XX:MaxRAMPercentage=90"}, Limit: 64 * mi, Log: 64 * mi}, "raise the limit, and give the heap a smaller share of it"},
+		// The image sizes the heap by the raised limit.
+		"Paketo": {Container{Env: []Variable{{"BPL_JVM_THREAD_COUNT", "50"}}, Limit: 1024 * mi, Log: 64 * mi}, "set BPL_JVM_HEAD_ROOM to at least 6"},
+	} {
+		e := Of(c.of).Raised()
+		if got := e.Advice(""); !e.Exceeds() || got != c.advice {
+			t.Errorf("%s: %v exceeds %v; advice %q, want %q", name, e, e.Exceeds(), got, c.advice)
+		}
+	}
+	head := Container{Env: []Variable{{"BPL_JVM_HEAD_ROOM", "6"}}, Limit: 1024 * mi, Log: 64 * mi}
+	if e := Of(head).Raised(); e.Exceeds() {
+		t.Errorf("%v does not fit with the advised head room", e)
 	}
 }

@@ -71,6 +71,14 @@ func optionsOf(c Container) options {
 	return o
 }
 
+// unpin forgets that the injector has set -XX:MaxRAM to the limit in the manifest: with another limit
+// there, it sets another.
+func (o options) unpin(written int64) {
+	if pin := o.given["-XX:MaxRAM="]; pin != nil && amountIn(pin) == written {
+		delete(o.given, "-XX:MaxRAM=")
+	}
+}
+
 // heap returns the heap of a JVM whose memory limit is limit bytes.
 func (o options) heap(limit int64) heap {
 	h := heap{memory: limit, pinned: o.given["-XX:MaxRAM="] != nil}

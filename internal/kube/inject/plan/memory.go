@@ -30,6 +30,9 @@ func planMemory(c *pod.Container, w *wish.Wishes, n *notes) (raised, pin bool) {
 	}
 	log, estimate, fixed := int64(w.Tmpfs()), footprintOf(c, w), fixedLimit(c)
 	if w.Raise && fixed == "" {
+		if raised := estimate.Raised(); raised.Exceeds() {
+			n.warn("container %.80q may take more than its raised memory limit of %d MiB, and be killed: %s: %s", c.Name, (limit+log)>>20, raised.Parts(), raised.Advice(""))
+		}
 		return true, estimate.HeapGrows()
 	}
 	option := ""
