@@ -23,3 +23,17 @@ func TestThePolicyPermitsWhatThePageHas(t *testing.T) {
 		}
 	}
 }
+
+func TestEachFigureIsExplained(t *testing.T) {
+	r := &Report{Floor: 0.1, Totals: Totals{Crashes: 1, Humongous: 1, Waits: 1, Failed: 1}}
+	var page strings.Builder
+	if err := r.tiles().Render(&page); err != nil {
+		t.Fatal(err)
+	}
+	if figures, explained := strings.Count(page.String(), "<dt>"), strings.Count(page.String(), `<div title="`); figures < 12 || explained != figures {
+		t.Errorf("%d of %d figures are explained:\n%s", explained, figures, page.String())
+	}
+	if !strings.Contains(page.String(), "Stops of 100 ms or more") {
+		t.Errorf("the explanation of suspected stalls lacks the threshold:\n%s", page.String())
+	}
+}
