@@ -36,7 +36,8 @@ func commandLine(c *cluster) cli.Program {
 		About: `kubectl ullage shows and controls the ullage sidecars of pods, which ship the
 logs of JVMs.
 `,
-		Flags: c.flags,
+		Flags:     c.flags,
+		Elsewhere: map[string]string{"run": "ullage", "prune": "ullage"},
 		Commands: []cli.Command{
 			{Name: "levels", Summary: "show what the JVMs of pods log, raise it for a time", Run: at(levelsCmd)},
 			{Name: "status", Summary: "the state of the sidecars, as a table", Run: at(statusCmd)},

@@ -33,6 +33,7 @@ Linux.
 			cli.Completion(),
 			cli.Version(version),
 		},
+		Elsewhere: map[string]string{"doctor": "kubectl ullage", "open": "kubectl ullage", "top": "kubectl ullage"},
 		More: `Try it, with a JVM on this machine (/dev/shm is a tmpfs):
   mkdir -p /dev/shm/jvm /tmp/durable
   ullage run --source /dev/shm/jvm --dest /tmp/durable &

@@ -31,6 +31,10 @@ type Program struct {
 	// Flags declares the flags that may be before the name of a command. If nil, no flag may.
 	Flags func(fs *flag.FlagSet)
 
+	// Elsewhere has the commands of another program that a user may expect in this one: by name,
+	// the program.
+	Elsewhere map[string]string
+
 	// Default is the command that runs if no command is named. If Default is empty, that is a
 	// usage error.
 	Default string
@@ -78,6 +82,10 @@ func (p Program) Run(ctx context.Context, args []string, e Env) int {
 	}
 	if c := p.named(name); c != nil {
 		return c.Run(ctx, rest, e)
+	}
+	if program := p.Elsewhere[name]; program != "" {
+		fmt.Fprintf(e.Stderr, "%s: %s is a command of '%s'\n", e.Program, name, program)
+		return Usage
 	}
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, Unknown("command", name, p.names()))
 	fmt.Fprintf(e.Stderr, "run '%s help' for a list\n", e.Program)
