@@ -82,7 +82,7 @@ func (w *writer) committed() {
 	w.taken.forget()
 	w.link.oldest.Store(0)
 	if w.link.health.setFailure(nil, time.Time{}) {
-		// messages.md#the-destination: The error before is over.
+		// messages.md#the-destination: The earlier error is over.
 		w.log.Info("commits succeed again")
 	}
 }

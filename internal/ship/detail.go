@@ -123,16 +123,16 @@ func (d *detail) split(c *queue.Chunk[tail.Chunk]) (lines [ul.NumLevels]uint32, 
 	return lines, raw
 }
 
-// add holds the batch and empties it. If a full tmpfs does not hold the lines, they are
-// withheld nevertheless, and cannot be saved.
+// add holds the batch and empties it. If the tmpfs is too full to hold the lines, they are
+// withheld all the same but cannot be saved.
 func (d *detail) add(b *hindsight.Batch) {
 	if d.held != nil && len(b.Raw) > 0 {
 		if err := d.held.Append(*b); err != nil {
 			d.unheld.Add(float64(len(b.Raw)))
 			if d.failed.Allow(time.Now()) {
-				// messages.md#hindsight: Most likely the tmpfs is full. These withheld lines, and
-				// those held before them, cannot be saved; `ullage_hindsight_lost_bytes_total` counts
-				// the former. Logged at most once a minute.
+				// messages.md#hindsight: Most likely the tmpfs is full. These withheld lines, and the lines
+				// held before them, cannot be saved; `ullage_hindsight_lost_bytes_total` counts only these.
+				// Logged at most once a minute.
 				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "they, and those held before them, cannot be saved in hindsight; all are counted as withheld")
 			}
 		}

@@ -21,16 +21,16 @@ const (
 	// reliefBytes is about how much is freed before the reader's other work gets its turn.
 	reliefBytes = 4 << 20
 
-	// A record takes two to three pages in addition to its lines, and short blocks compress
-	// less. So a block of a file is worth a record if it has mostLeast bytes. Fewer are
-	// enough if all streams together can wait for that many in a part of the budget, see
-	// least. If lines would otherwise be dropped, leastLeast is enough.
+	// A record takes two to three pages in addition to its lines, and short blocks compress less.
+	// So a block of a file is worth a record if it has mostLeast bytes. Fewer are enough if all
+	// streams would need too much of the budget to gather that many; see least. If lines would
+	// otherwise be dropped, leastLeast is enough.
 	mostLeast  = 768 << 10
 	leastLeast = 16 << 10
 	leastPart  = 4 // the divisor of the memory in use when spooling begins
 
 	// A destination that has accepted nothing for stallTime is treated as stalled for now.
-	// rateTime is the interval at which the amount written is measured. JVMs that wrote
+	// rateTime is the interval at which the amount written is measured. JVMs that have written
 	// within writingTime may write again before the next check.
 	stallTime   = 250 * time.Millisecond
 	rateTime    = 100 * time.Millisecond
@@ -132,7 +132,7 @@ func (p *pressure) yield(m usage) {
 	}
 	bytes := held.Yield()
 	if p.yielded.Allow(time.Now()) {
-		// messages.md#hindsight: The tmpfs is so full that lines would be dropped soon. Lines that
+		// messages.md#hindsight: The tmpfs is so full that lines would soon be dropped. Lines that
 		// were held in hindsight until now cannot be saved.
 		p.log.Warn("held lines given up", "memory_bytes", bytes, "used_percent", int(m.used*100),
 			"hint", "the tmpfs is full; what happened until now cannot be saved in hindsight")
@@ -158,9 +158,9 @@ func (p *pressure) relieveUntil(m usage) {
 	}
 }
 
-// relieveOnce frees some memory in the way that costs least: moving lines loses none. Above
-// the last mark, where the JVMs would soon have no room, lines are dropped at once, since
-// that is quicker; lines to keep are dropped last.
+// relieveOnce frees some memory at the lowest cost: moving lines loses none. Above the last
+// mark, the JVMs would soon have no room, so lines are dropped at once, which is quicker; lines
+// to keep are dropped last.
 func (p *pressure) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-p.marks.low())*float64(m.budget)), 256<<10), reliefBytes),

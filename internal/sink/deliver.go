@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// A delivery without an answer ends after attemptTimeout plus the time that its bytes
-	// take at the rate slowest, in bytes per second.
+	// A delivery without an answer ends after attemptTimeout, plus the time that its bytes take at
+	// the rate slowest, in bytes per second.
 	attemptTimeout = time.Minute
 	slowest        = 16 << 10
 )
 
 // The results of deliver.
 const (
-	delivered = iota // the batch is acknowledged, or set aside
+	delivered = iota // the batch was acknowledged or set aside
 	deleted          // retention has deleted the segment of the batch
 	stopped          // stop has ended
 )
@@ -84,7 +84,8 @@ func (w *worker) recovered() {
 	w.state.failure = nil
 	w.state.mu.Unlock()
 	if failed {
-		// messages.md#sinks: After an error: the sink acknowledges, or its cursor can be read.
+		// messages.md#sinks: After an error, the sink has acknowledged a batch, or its cursor could
+		// be read.
 		w.log.Info("sink works again")
 	}
 }
@@ -120,8 +121,8 @@ const maxReason = 1024
 // asideBytes bounds the list of refused lines. Entries that do not fit are only counted.
 const asideBytes = 1 << 20
 
-// aside is the list of refused lines of a sink, as ranges: one JSON object a line. The
-// refused lines themselves are in the segments.
+// aside is the list of a sink's refused lines, as ranges: one JSON object per line. The refused
+// lines themselves are in the segments.
 type aside struct {
 	state files
 	name  string
@@ -135,11 +136,11 @@ type refusedRange struct {
 	From    int64     `json:"from"` // offset of the first line among the raw bytes of the segment
 	Lines   int       `json:"lines"`
 	Bytes   int64     `json:"bytes"`
-	Among   int       `json:"among,omitempty"` // the engine refuses Lines of this many lines without naming them; Bytes is an estimate
+	Among   int       `json:"among,omitempty"` // the engine refuses Lines of this many lines without saying which; Bytes is an estimate
 	Error   string    `json:"error"`
 }
 
-// setAside notes and counts the lines of b that the engine refuses.
+// setAside lists and counts the lines of b that the engine refuses.
 func (w *worker) setAside(b *Batch, why *RejectedError) {
 	r := refusedRange{Time: time.Now().UTC(), Stream: b.Stream, Segment: b.Segment.Name, Lines: len(b.Lines), Bytes: b.Bytes, Error: printable.Text(why.Err.Error(), 512)}
 	if len(b.Lines) > 0 {

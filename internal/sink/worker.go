@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	saveInterval    = time.Second      // between two saves of the cursors: a kill repeats the lines of this time
+	saveInterval    = time.Second      // between two saves of the cursors: after a kill, the lines of this time are repeated
 	measureInterval = 10 * time.Second // between two calls of measure while the sink lacks something
-	turn            = 16               // batches of one stream before the turn of another
+	turn            = 16               // batches of one stream before it is another stream's turn
 )
 
-// feed hands out the batches of one stream: lines or whole segments.
+// feed supplies the batches of one stream: lines or whole segments.
 type feed interface {
 	next() (*Batch, error)
 	acknowledge() cursor
@@ -34,7 +34,7 @@ type feed interface {
 type worker struct {
 	set      *Set
 	name     string
-	url      string // as logs may show it
+	url      string // in a form that logs may show
 	segments bool   // the sink takes whole segments
 	linger   time.Duration
 	sink     Sink
@@ -59,8 +59,8 @@ type state struct {
 	mu      sync.Mutex
 	loaded  bool // the cursors were read from the file
 	cursors map[string]cursor
-	pending map[string]bool      // streams that await a turn; true: with news since the last turn began
-	behind  map[string]time.Time // since when the sink lacks something of a stream
+	pending map[string]bool      // streams that wait for a turn; true: there is news since the last turn began
+	behind  map[string]time.Time // since when the sink has lacked a part of a stream
 	torn    map[string]int64     // torn bytes at the end of a stream that no longer grows
 	backlog int64
 	failure error
@@ -120,7 +120,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 	defer tick.Stop()
 	for stop.Err() == nil {
 		began := time.Now()
-		ending := ctx.Err() != nil // everything committed until then is pending in this round
+		ending := ctx.Err() != nil // everything that was committed until then is pending in this round
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
@@ -132,7 +132,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
-			_ = retry.Sleep(ctx, w.linger-time.Since(began)) // ctx ends: the last round
+			_ = retry.Sleep(ctx, w.linger-time.Since(began)) // if ctx ends, the last round follows
 		case now := <-tick.C:
 			if w.stale || w.lacks() && now.Sub(w.measured) >= measureInterval {
 				w.measure()
@@ -143,7 +143,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 	return w.left()
 }
 
-// begin loads the cursors. Then it makes each stream pending of which the sink lacks a part. If the
+// begin loads the cursors. Then it makes pending each stream of which the sink lacks a part. If the
 // cursors cannot be read, begin retries until stop ends: without them, the sink would get
 // everything twice.
 func (w *worker) begin(stop context.Context) {
@@ -159,7 +159,7 @@ func (w *worker) begin(stop context.Context) {
 		w.metrics.cursorsLost.Inc()
 		// messages.md#sinks: The cursor is malformed, which is counted. The sink gets everything
 		// again, beginning with the oldest segment. If the disk fails, `sink fails` is logged
-		// instead: the sidecar retries, and delivers nothing until then.
+		// instead: the sidecar retries, and delivers nothing until a retry succeeds.
 		w.log.Error("reading the cursor of a sink failed", "error", err,
 			"hint", "the sink gets everything again, beginning with the oldest segment; an engine that knows the lines refuses them")
 		cursors = map[string]cursor{}
@@ -228,7 +228,7 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 		case stopped:
 			return false
 		case deleted:
-			return true // the next turn lists the segments again: more of them may be deleted
+			return true // the next turn lists the segments again, because more of them may have been deleted
 		}
 		w.moved(stream, f.acknowledge())
 		w.save(time.Now(), false)
@@ -253,7 +253,8 @@ func (w *worker) feedOf(stream string) (feed, error) {
 	})
 }
 
-// unreadable notes that the segments of a stream cannot be read, and waits before the next try.
+// unreadable records that the segments of a stream cannot be read, and waits before the next
+// try.
 func (w *worker) unreadable(stop context.Context, stream string, err error) {
 	w.fail(fmt.Errorf("read the durable copy of stream %q: %w", stream, err))
 	_ = retry.Sleep(stop, firstPause)
@@ -261,12 +262,12 @@ func (w *worker) unreadable(stop context.Context, stream string, err error) {
 
 // over removes a stream from pending, unless there is news of it. If the stream does not grow, its
 // remaining bytes were torn when the writer died. The cursor stays before these bytes: if the
-// stream continues later, lines are written in their place.
+// stream continues later, the writer puts lines in their place.
 func (w *worker) over(stream string) bool {
 	mark, growing := w.set.committed(stream)
 	torn := int64(0)
 	if !growing {
-		all, _ := segment.List(filepath.Join(w.set.dest, stream)) // without it, the next measure says what is left
+		all, _ := segment.List(filepath.Join(w.set.dest, stream)) // if this fails, the next measure finds out what is left
 		torn, _ = w.leftOf(stream, all)
 	}
 	w.state.mu.Lock()
@@ -296,7 +297,7 @@ func (w *worker) forget(stream string) bool {
 	return w.over(stream)
 }
 
-// moved records that a stream is acknowledged up to c.
+// moved records that a stream has been acknowledged up to c.
 func (w *worker) moved(stream string, c cursor) {
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()

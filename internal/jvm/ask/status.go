@@ -43,7 +43,7 @@ const (
 	MountTaken    Reason = "mount"      // another volume is mounted where the log must be
 	BadClaim      Reason = "claim"      // the claim or the volume of `ullage.dev/dest` cannot be used, for example because it is read-only
 	OptionsHidden Reason = "options"    // the JVM's options come by `valueFrom` or `envFrom`, which the injector cannot see
-	JDK8          Reason = "jdk8"       // the JVM is of JDK 8, by the image's tag or `JAVA_VERSION`, and would not start with the options in the chosen variable
+	JDK8          Reason = "jdk8"       // according to the image's tag or `JAVA_VERSION`, the JVM is of JDK 8, which would not start with the options in the chosen variable
 	Unsuitable    Reason = "unsuitable" // a pod in `kube-system`, one with proxies alone, or one for nodes without an image of the sidecar (Windows, other architectures)
 )
 
@@ -111,8 +111,8 @@ func wrap(text string) []string {
 	return append(lines, line)
 }
 
-// ParseStatus parses the annotation's value. It is untrusted: anyone who may create pods can write
-// it.
+// ParseStatus parses the annotation's value. The value is untrusted: anyone who may create pods
+// can write it.
 func ParseStatus(text string) (Status, error) {
 	var s Status
 	if err := json.Unmarshal([]byte(text), &s); err != nil {

@@ -45,10 +45,10 @@ const (
 )
 
 // Census knows the JVMs that write to the source. It marks their starts and ends, and finds log
-// files that they write outside the source: a JVM waits for the disks of such files, whatever the
-// sidecar does. Census asks each JVM once for its outputs and its name, and changes nothing. It
-// asks only JVMs that already listen on a socket: any other JVM would have to be sent a signal
-// first.
+// files that they write outside the source: a JVM waits for the disks of such files, and the
+// sidecar cannot prevent that. Census asks each JVM once for its outputs and its name, and
+// changes nothing. It asks only JVMs that already listen on a socket, because other JVMs would
+// have to be sent a signal first.
 type Census struct {
 	talk    outputs.Talk
 	source  string
@@ -57,11 +57,11 @@ type Census struct {
 	endings *prometheus.CounterVec
 	Outlets
 	began   time.Time
-	lists   bool               // log files elsewhere are looked for
+	lists   bool               // the Census looks for log files elsewhere
 	members map[string]*member // by JVM ID
 	search  attach.Search
 
-	tmpfs [2]int64 // bytes in use of the source's tmpfs, at the last two looks
+	tmpfs [2]int64 // bytes in use on the source's tmpfs at the last two looks
 
 	mu      sync.Mutex
 	end     *admin.JVMEnd // the last end that was not orderly
@@ -186,7 +186,7 @@ func (r *Census) askAgain() (again bool) {
 // crashPrefix is the beginning of the name of a crash report; the process ID follows.
 const crashPrefix = "hs_err_pid"
 
-// look checks which JVMs have ended, asks JVMs that have not answered yet, and forgets the JVMs
+// look checks which JVMs have ended, asks JVMs that have not answered yet, and forgets JVMs
 // that are gone.
 func (r *Census) look(ctx context.Context) {
 	r.watchAll(ctx)
@@ -255,10 +255,10 @@ func (r *Census) inspect(ctx context.Context, m *member) (err error) {
 // meet reports a JVM that has just become known.
 func (r *Census) meet(ctx context.Context, m *member) {
 	for _, file := range m.files {
-		// messages.md#the-jvms: The JVM has a second file output, and waits for that disk, whatever
-		// the sidecar does. Write that log into the source. Logged once for each JVM, where
-		// `--attach` is `shared-tmp`; `ullage status` and `ullage_jvm_disk_outputs` show it while
-		// the JVM runs.
+		// messages.md#the-jvms: The JVM has a second file output and waits for that disk, which the
+		// sidecar cannot prevent. Write that log into the source. Logged once for each JVM, where
+		// `--attach` is `shared-tmp`; `ullage status` and `ullage_jvm_disk_outputs` show it while the
+		// JVM runs.
 		r.log.Warn("a JVM logs outside of the source", "file", file, "hint", "the JVM waits for that disk; write the log into the source, which is shipped")
 	}
 	if r.Mark != nil {

@@ -36,7 +36,7 @@ func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	case was != nil:
 		why = plan.WhyReset
 	}
-	// messages.md#log-levels: `why` is the reason why that has ended.
+	// messages.md#log-levels: `why` is the reason why the raise has ended.
 	l.log.Info("application log level restored", "level", before.AppLevels.String(), "why", why)
 	l.reporter.note(mark.New(mark.AppLevelRestored, "level", before.AppLevels.String(), "why", why))
 }

@@ -30,7 +30,7 @@ type reporter struct {
 	metrics metrics
 	mark    func(mark.Mark) // nil: changes are not marked
 
-	holding    map[string]bool // logged errors that still hold
+	holding    map[string]bool // logged errors that still persist
 	noted      []ask.Problem   // logged bad annotations
 	warned     time.Time       // when warns was last 0
 	warns      int             // errors logged since then
@@ -43,7 +43,7 @@ func (r *reporter) change(c plan.Change) {
 	switch {
 	case c.Adoption && c.Restored:
 		// messages.md#log-levels: The output that the sidecar gave the JVM is gone, and the JVM's log
-		// configuration is what it was.
+		// configuration is as it was before.
 		r.log.Info("JVM released", "pid", c.PID, "output", c.Output, "selection", c.From, "why", c.Why)
 		return
 	case c.Adoption:
@@ -81,8 +81,8 @@ func (r *reporter) annotations(notes *annotations) {
 		if slices.Contains(r.noted, p) {
 			continue
 		}
-		// messages.md#log-levels: The annotation has no effect until it is corrected. `ullage
-		// status` shows it, [Log levels](levels.md#annotations) has the form.
+		// messages.md#log-levels: The annotation has no effect until it is corrected. `ullage status`
+		// shows it, and [Log levels](levels.md#annotations) describes the form.
 		r.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
 			"hint", "the annotation has no effect until it is corrected")
 	}
@@ -96,7 +96,7 @@ func (r *reporter) annotations(notes *annotations) {
 	r.metrics.problems.Set(float64(n))
 }
 
-// errors logs each error when it first occurs, and again only if it recurs after it was over.
+// errors logs each error when it first occurs, and again only if it recurs after it had ended.
 // finding holds the errors of the search for JVMs, which are also counted.
 func (r *reporter) errors(now time.Time, all, finding []error) {
 	for _, e := range finding {
@@ -124,9 +124,9 @@ func (r *reporter) warn(now time.Time, text string) {
 	}
 	switch r.warns++; {
 	case r.warns < maxWarns:
-		// messages.md#log-levels: A JVM could not be reached, refused the change, or has not
-		// started yet; `error` has the cause. Logged once, until it is over. [Log
-		// levels](levels.md#the-way-to-the-jvm) has what to do.
+		// messages.md#log-levels: A JVM could not be reached, refused the change, or has not started
+		// yet; `error` has the cause. Logged once for as long as the error lasts. [Log
+		// levels](levels.md#the-way-to-the-jvm) says what to do.
 		r.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
 	case r.warns == maxWarns:
 		// messages.md#log-levels: More errors occurred in a minute than ullage logs. `ullage

@@ -35,7 +35,7 @@ type Decision struct {
 	// Patch is a JSON patch (RFC 6902), which may be empty.
 	Patch []byte
 
-	// Injected says that Patch adds the sidecar.
+	// Injected means that Patch adds the sidecar.
 	Injected bool
 
 	// Warnings are for the person who creates the pod, and for the log.
@@ -49,7 +49,7 @@ type Decision struct {
 	Denied string
 }
 
-// Bounds on the work under way. A review is a pod and a little more: about 10 KiB.
+// Bounds on the work in progress. A review is a pod and a little more: about 10 KiB.
 const (
 	// maxBody is the largest request that an API server itself accepts.
 	maxBody = 3 << 20
@@ -67,10 +67,10 @@ const (
 	// maxDecisions is how many calls of Mutate run at a time.
 	maxDecisions = 8
 
-	// maxMemory bounds the memory of all decisions under way. A decision takes at
-	// most elementMemory for each element and byteMemory for each byte of its review.
-	// Decoding doubles a growing list, and a container without fields takes 3 bytes
-	// in the review and 408 in memory.
+	// maxMemory bounds the memory of all decisions in progress. A decision takes at most
+	// elementMemory for each element and byteMemory for each byte of its review. Decoding doubles
+	// a growing list, and a container without fields takes 3 bytes in the review and 408 in
+	// memory.
 	maxMemory     = 48 << 20
 	elementMemory = 1500
 	byteMemory    = 8
@@ -98,13 +98,13 @@ type handler struct {
 	deny    bool // on errors
 	notify  func(Notice)
 	log     *slog.Logger
-	quiet   *quiet // for lines that anyone who reaches the port can cause
+	quiet   *quiet // for lines that anyone who can reach the port can cause
 	metrics metrics
 
-	memory *semaphore.Weighted // of maxMemory: the memory of the decisions under way
+	memory *semaphore.Weighted // of maxMemory: the memory of the decisions in progress
 	large  *semaphore.Weighted // of maxLarge: the large reviews in memory
 
-	// leaving says that each connection ends with its next answer.
+	// leaving means that each connection ends with its next answer.
 	leaving atomic.Bool
 }
 
@@ -140,8 +140,8 @@ func (h *handler) take(ctx context.Context, r *http.Request) reply {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return reply{result: failed, code: http.StatusUnsupportedMediaType, text: "send the review as application/json"}
 	}
-	// A body of unknown length is treated as large. Of a body over maxBody, only
-	// the head is read.
+	// A body of unknown length is treated as large. If a body is over maxBody, only its head is
+	// read.
 	if n := r.ContentLength; n < 0 || n > smallBody && n <= maxBody {
 		if h.large.Acquire(ctx, 1) != nil {
 			return reply{result: failed, code: http.StatusServiceUnavailable, text: errBusy.Error()}
@@ -274,11 +274,11 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 		log.Warn("denied", "reason", d.Refused, "error", printable.Text(d.Denied, names.MaxText))
 	case result == refused:
 		// messages.md#the-injector: The pod of `owner` starts without a sidecar. `error` has the
-		// reason, as has the pod's annotation `ullage.dev/warnings`.
+		// reason, and so has the pod's annotation `ullage.dev/warnings`.
 		log.Warn("not injected", "reason", d.Refused, "error", warnings)
 	case result == injected && len(d.Warnings) > 0:
 		// messages.md#the-injector: The pod of `owner` has its sidecar, but some features are off.
-		// `warnings` has the reasons, as has the annotation.
+		// `warnings` has the reasons, and so has the annotation.
 		log.Warn("injected with warnings", "operations", operations, "warnings", warnings)
 	case result == injected:
 		log.Info("injected", "operations", operations)
@@ -291,7 +291,7 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 // that was read.
 func (h *handler) fail(body []byte, err error) reply {
 	why := printable.Text(err.Error(), names.MaxText)
-	// messages.md#the-injector: A request was no usable admission review. Logged at most once a
+	// messages.md#the-injector: A request was not a usable admission review. Logged at most once a
 	// minute; `not_logged` counts the others.
 	h.quiet.warn("review failed", "error", why)
 	known := readHead(body)
@@ -340,8 +340,8 @@ func patience(r *http.Request) time.Duration {
 	return min(d/5*4, maxPatience)
 }
 
-// memoryOf returns how much of maxMemory a decision about a review takes: at least
-// so much that no more than maxDecisions run at a time, and at most maxMemory.
+// memoryOf returns how much of maxMemory a decision about a review takes: at least enough that
+// no more than maxDecisions run at a time, and at most maxMemory.
 func memoryOf(size, elements int) int64 {
 	return min(max(int64(size)*byteMemory+int64(elements)*elementMemory, maxMemory/maxDecisions), maxMemory)
 }

@@ -20,25 +20,27 @@ type gap struct {
 	took   time.Duration // only for full: from the line that was cut to the next one; 0: unknown
 }
 
-// gapKind is what took the lines. The table of docs/read-logs.md is made from the comments.
+// gapKind is the reason why the lines are missing. The table of docs/read-logs.md is generated
+// from the comments.
 type gapKind string
 
 const (
-	// The sidecar dropped lines because the destination took too little for too long.
+	// The sidecar dropped lines because the destination was too slow for too long.
 	dropped gapKind = "dropped"
 
 	// The JVM's own queue overflowed (`-Xlog:async`).
 	async gapKind = "jvm-async"
 
-	// The tmpfs was full, as it is when the sidecar gets no CPU time. HotSpot gives up bytes that do
-	// not fit: the number of lines is unknown, and a gap exactly at the end of a line leaves no trace.
+	// The tmpfs was full, as happens when the sidecar gets no CPU time. HotSpot discards bytes that do
+	// not fit, so the number of lines is unknown, and a gap exactly at the end of a line leaves no
+	// trace.
 	full gapKind = "jvm-full"
 )
 
 // gapTable holds what `ullage logs --gaps` has listed.
 type gapTable struct {
 	n      int    // gaps in which the sidecar dropped lines
-	sum    ul.Gap // of their markers
+	sum    ul.Gap // sum of their markers
 	over   bool   // the sum has overflowed
 	jvm    int    // gaps in which the JVM lost lines
 	lacks  lacks
@@ -135,8 +137,8 @@ func (t *gapTable) add(g gap) {
 	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < g.marker.Bytes
 }
 
-// summary formats the sum for stderr, so that stdout has only the rows. Partial says that
-// not everything could be read.
+// summary formats the sum for stderr, so that stdout has only the rows. partial means that not
+// everything could be read.
 func (t *gapTable) summary(partial bool) string {
 	text := "no gaps: nothing was dropped on purpose"
 	switch {
@@ -171,7 +173,7 @@ func gapLevels(g ul.Gap, r ul.Reason) string {
 	return strings.Join(parts, ",")
 }
 
-// gapStream formats the name of a stream without spaces, which it escapes.
+// gapStream formats the name of a stream with its spaces escaped.
 func gapStream(name string) string { return strings.ReplaceAll(printable.Name(name), " ", `\x20`) }
 
 // maxStream bounds the width of the column of names.

@@ -33,9 +33,9 @@ type lock struct {
 	file *os.File // nil: closed
 }
 
-// sign writes a process into the lock file as its owner. Other processes use that record in
-// their messages and to decide whether to wait. The lock itself does not depend on it, so
-// sign ignores errors.
+// sign writes a process into the lock file as its owner. Other processes use this record in
+// their messages, and to decide whether to wait. The lock itself does not depend on the record,
+// so sign ignores errors.
 func (l *lock) sign(o segment.Owner) {
 	if l.file.Truncate(0) == nil {
 		_, _ = l.file.WriteAt(o.Record(), 0)
@@ -44,12 +44,12 @@ func (l *lock) sign(o segment.Owner) {
 
 // take takes the lock. The process holds it until release, and the kernel releases it when the process
 // dies. A process that was killed inside a call into a stalled disk holds the lock until the disk
-// answers. take waits for such a process without a limit: its call may still append to a segment, and
-// a new owner would meanwhile truncate that segment. take fails if the holder is alive, but not at the
-// first attempt: a reader that looks for an owner holds the lock for a moment, see [segment.OwnerOf].
-// It cannot see whether a process in another namespace is alive. It waits for such a process for the
-// time unseen, but at least until it has logged the wait: on a suspended machine the time can pass in
-// one step.
+// answers. take waits for such a process without a limit: its call may still append to a segment that
+// a new owner would truncate in the meantime. take fails if the holder is alive, but not at the first
+// attempt, because a reader that looks for an owner also holds the lock for a moment; see
+// [segment.OwnerOf]. take cannot see whether a process in another namespace is alive. It waits for
+// such a process for the time unseen, but at least until it has logged the wait: on a suspended
+// machine, the time can pass in one step.
 func (l *lock) take(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for tried := 0; ; tried++ {
@@ -58,8 +58,8 @@ func (l *lock) take(ctx context.Context, unseen time.Duration) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-			// messages.md#the-destination: Nothing keeps a second sidecar out of this destination.
-			// Give each sidecar a `--dest` of its own.
+			// messages.md#the-destination: Nothing keeps a second sidecar out of this destination. Give
+			// each sidecar its own `--dest`.
 			l.log.Warn("destination has no file locks", "dir", l.dir, "error", err, "hint", "nothing keeps a second sidecar out of it")
 			return nil
 		case !errors.Is(err, unix.EWOULDBLOCK):
@@ -76,8 +76,8 @@ func (l *lock) take(ctx context.Context, unseen time.Duration) error {
 		if tried == 1 {
 			// messages.md#the-destination: `holder` names it. The last call of a killed sidecar may
 			// still write to the disk: ullage waits until that call returns. A sidecar in another
-			// container or on another machine may still drain: after 30 s the start fails with "in
-			// use by another ullage". Give each sidecar a `--dest` of its own.
+			// container or on another machine may still be draining: after 30 s, the start fails with
+			// "in use by another ullage". Give each sidecar its own `--dest`.
 			l.log.Warn("waiting for another ullage to release the destination", "dir", l.dir, "holder", who.String(), "hint", hint)
 		}
 		select {

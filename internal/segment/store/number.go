@@ -26,7 +26,7 @@ const (
 	numberLen  = 21
 )
 
-// number is what the destination knows about the checkpoint, see [Store.Number].
+// number is what the destination knows about checkpoints; see [Store.Number].
 type number struct {
 	dir    string // the destination
 	log    *slog.Logger
@@ -34,7 +34,7 @@ type number struct {
 	wrote  time.Time // when an earlier process recorded it; zero: unknown
 	file   *os.File  // nil: not open for writing
 	synced bool      // something was synced since the file was opened
-	failed bool      // the last record failed, and that was logged
+	failed bool      // recording failed the last time, and that was logged
 }
 
 func (n *number) path() string { return filepath.Join(n.dir, segment.OwnDir, numberName) }
@@ -76,9 +76,9 @@ func (n *number) parse(file *os.File) error {
 	return nil
 }
 
-// record writes the number of a checkpoint that was saved. It syncs the first number that
-// it writes, and no other: the page cache outlives a process that is killed, and a crash of
-// the node also destroys the checkpoints.
+// record writes the number of a checkpoint that was saved. It syncs only the first number that
+// it writes: the page cache outlives a process that is killed, and a crash of the node destroys
+// the checkpoints as well.
 func (n *number) record(newest uint64) error {
 	if n.file != nil && links(n.file) == 0 {
 		n.close() // an operator has removed it
@@ -129,7 +129,8 @@ func (n *number) load() error {
 	err := n.read()
 	if errors.Is(err, errNumber) {
 		// messages.md#the-checkpoint: `DEST/.ullage/checkpoint-number` holds no number. This start
-		// takes a checkpoint that was put back for the newest; the first save replaces the file.
+		// would mistake an old checkpoint that was put back for the newest; the first save replaces
+		// the file.
 		n.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then an old checkpoint cannot be told from the newest")
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 const (
 	maxFound   = 1024                  // the most names of rings that one listing examines
 	newbornAge = 10 * time.Second      // an older unfinished ring without a writer is removed
-	clockStep  = 20 * time.Millisecond // two changes of a directory within this time may have the same time
+	clockStep  = 20 * time.Millisecond // two changes of a directory within this interval may have the same timestamp
 	listRest   = 10                    // the shortest pause between two listings, as a multiple of the duration of a listing
 )
 
@@ -84,7 +84,7 @@ func (r *Rings) refuse(n name, err error, before map[name]string) {
 	r.metrics.errors.WithLabelValues(reason).Inc()
 	if !r.logged[reason] {
 		r.logged[reason] = true
-		// messages.md#events: A file with the name of a ring is not one, or may not be read;
+		// messages.md#events: A file with the name of a ring is not a ring, or may not be read;
 		// `reason` is explained in [events.md](events.md#files). Further rings with the same reason
 		// are only counted.
 		r.log.Warn("ring is not read", "ring", n.ring(), "reason", reason, "error", err,

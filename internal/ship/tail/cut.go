@@ -2,8 +2,8 @@ package tail
 
 import "github.com/ullage/ullage/internal/ship/source"
 
-// noteCuts counts and reports the lines that the JVM lost in data, which lies at offset in f. Open
-// says that data begins inside a line.
+// noteCuts counts and reports the lines that the JVM lost in data, which lies at offset in f. open
+// means that data begins inside a line.
 func (e *env) noteCuts(f *source.File, data []byte, offset int64, open bool) {
 	cuts, lost := f.Counted.TakeCuts(data, offset, open)
 	if cuts == 0 {
@@ -11,8 +11,9 @@ func (e *env) noteCuts(f *source.File, data []byte, offset int64, open bool) {
 	}
 	e.metrics.countCuts(f.Stream.Label, cuts, lost)
 	if e.log.cut.Allow(e.now()) {
-		// messages.md#the-jvms: The sidecar had no CPU time, or the tmpfs is too small. `seconds`
-		// is how long the log has no lines. Logged at most once a minute. See `ullage logs --gaps`.
+		// messages.md#the-jvms: The sidecar had no CPU time, or the tmpfs is too small. `seconds` is
+		// how long lines are missing from the log. Logged at most once a minute. See `ullage logs
+		// --gaps`.
 		e.log.Warn("the JVM lost lines on a full tmpfs", "stream", f.Stream.Label, "seconds", lost.Seconds(),
 			"hint", "the sidecar had no CPU time, or the tmpfs is too small for what the JVM writes meanwhile")
 	}

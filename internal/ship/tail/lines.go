@@ -41,7 +41,7 @@ func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	case keep > 0:
 		return l.take(f, area[:keep])
 	case recounted && n == int(f.Counted.To-f.Read.Offset):
-		// This piece was handed on before, and a chunk ended at its end.
+		// This piece was handed on before, and a chunk ended where it ends.
 		return l.take(f, area[:n])
 	case n > l.cfg.LineLimit:
 		return l.take(f, area[:l.cfg.LineLimit])
@@ -111,8 +111,8 @@ func preadAfter(f *source.File, area []byte, n int) (int, error) {
 	return more, nil
 }
 
-// cutAt hands on the lines before a hole, or skips the hole. It ends a line that the hole
-// cuts off.
+// cutAt hands on the lines before a hole, or skips the hole. If the hole cuts off a line, cutAt
+// ends the line.
 func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int, Chunk, error) {
 	switch {
 	case err != nil:
@@ -120,7 +120,7 @@ func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int,
 	case h.data > 0:
 		return l.stepOver(f, area, h.data)
 	case h.at <= f.Read.Offset:
-		return 0, Chunk{}, nil // the hole has only just been punched: the next read sees it
+		return 0, Chunk{}, nil // the hole was punched just now; the next read sees it
 	}
 	// Whole lines before the hole come first; then comes the line that it cuts off.
 	before := area[:h.at-f.Read.Offset]
@@ -130,7 +130,7 @@ func (l *lineReader) cutAt(f *source.File, h hole, area []byte, err error) (int,
 	return l.take(f, before)
 }
 
-// stepOver moves the read position over a hole, to data.
+// stepOver moves the read position over a hole to the offset data.
 func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chunk, error) {
 	l.metrics.holeBytes.Add(float64(data - f.Read.Offset))
 	l.noteUnwritten(f, data)
@@ -153,16 +153,16 @@ func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chu
 }
 
 // noteUnwritten logs if a skipped hole reaches to the end of a file that has a writer. A writer that maps its file
-// into memory first extends the file and then writes. Its lines would be before the read position, so they are not
-// read.
+// into memory first extends the file and then writes. Its lines would then be before the read position, and would
+// not be read.
 func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 	size, _, err := f.Inode.Stat()
 	if err != nil || data < size || f.Writerless(l.now()) {
 		return
 	}
-	// messages.md#the-source: Its writer maps it into memory, such as Log4j's `MemoryMappedFile`. ullage reads
-	// what it writes there only after the writer has cut the file. At `kill -9`, that is lost. See
-	// [the logs of applications](application.md#settings). Logged once.
+	// messages.md#the-source: Its writer maps the file into memory, like Log4j's `MemoryMappedFile`. ullage
+	// reads lines in that part only after the writer has cut the file. A `kill -9` of the writer loses them.
+	// See [the logs of applications](application.md#settings). Logged once.
 	l.log.once("unwritten", "source file is longer than what is written in it", "file", f.Entry.Name, "stream", f.Stream.Name,
 		"hint", "a writer that maps its file into memory is not supported; with Log4j use File or RandomAccessFile")
 }
@@ -232,9 +232,9 @@ func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped u
 }
 
 // classify counts the lines that end in data by level. When data is handed on for the first
-// time, classify passes its lines to [Outlets.Line]. A line that began in an earlier piece
-// has the level of its beginning, and was passed on then. Made counts the bytes of markers,
-// which are from the sidecar and not from the JVM.
+// time, classify passes its lines to [Outlets.Line]. A line that began in an earlier piece has
+// the level of its beginning, and was passed on then. made counts the bytes of markers, which
+// the sidecar and not the JVM has written.
 func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {
 	show := l.to.Line
 	if !first {
@@ -280,8 +280,8 @@ func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [u
 }
 
 // noteFormat logs the format of a stream once a header shows it, unless it is UL. Applications
-// can make any number of streams, so noteFormat logs at most one a minute, and the others
-// later.
+// can create any number of streams, so noteFormat logs at most one format a minute, and the
+// others later.
 func (l *lineReader) noteFormat(st *source.Stream) {
 	found := st.Class.Format()
 	if st.Format != format.Auto || found == format.Auto || found == format.UL || !l.log.format.Allow(l.now()) {

@@ -65,18 +65,18 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 func (s *Source) Connect(to Outlets) { s.env.to = to }
 
 // Open opens the directory and starts watching it. It fails with an error that wraps
-// [fs.ErrNotExist] while the directory is missing, or [statedir.ErrOwned] while another
-// sidecar owns it. Other errors come from a lack of descriptors or memory. After any error,
-// Open can be called again. Nothing is read before [Scanner.Scan].
+// [fs.ErrNotExist] while the directory is missing, or [statedir.ErrOwned] while another sidecar
+// owns it. Other errors mean that descriptors or memory ran out. After any error, Open can be
+// called again. Nothing is read before [Scanner.Scan].
 func (s *Source) Open() error {
 	if err := s.dir.open(); err != nil {
 		return err
 	}
 	log := &s.env.log
 	if why := s.dir.owner.Ousted; why != "" {
-		// messages.md#the-source: `reason` has the cause. A killed sidecar has a thread in a call
-		// to a frozen disk, which is harmless. Or a process gives no sign of life: one of the
-		// application's, or a stopped sidecar in another container. A stopped sidecar destroys
+		// messages.md#the-source: `reason` has the cause. Either a killed sidecar still has a thread
+		// in a call to a frozen disk, which is harmless. Or a process gives no sign of life: one of
+		// the application's, or a stopped sidecar in another container. A stopped sidecar destroys
 		// unread lines when it continues: end it.
 		log.Warn("source taken over from a process that holds its lock", "source", s.env.cfg.Source, "reason", why)
 	}

@@ -31,7 +31,7 @@ func (t *truncations) truncated(f *source.File) {
 }
 
 // report marks that a file was truncated, and how far it had been read or moved before. How
-// much data the file had after that is unknown.
+// much data followed in the file is unknown.
 func (t *truncations) report(f *source.File, front int64) {
 	t.mark(mark.Truncated, "stream", f.Stream.Name, "read-to", strconv.FormatInt(front, 10))
 }
@@ -42,8 +42,8 @@ func (t *truncations) rewind(f *source.File) {
 	if err := t.table.Rewind(f); err != nil {
 		t.metrics.truncations.Inc()
 		t.report(f, front)
-		// messages.md#the-source: Another process rewrote a part that was read already. ullage
-		// reads the file from its beginning.
+		// messages.md#the-source: Another process rewrote a part of the file that had already been
+		// read. ullage reads the file from its beginning.
 		t.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
 	}
 }

@@ -57,11 +57,11 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 	w.poll()
 }
 
-// Poll marks what has to be read or scanned without any event: the files that [Reader.Next]
-// has read from since the last Poll, and the directory if an entry of it has changed. While
-// lines flow, a Poll costs two system calls; events would wake up threads several times. Poll
-// also sees a rotation at once, even if a thousand events of writes precede the rotation's
-// event in the queue.
+// Poll marks what has to be read or scanned without any event: the files from which
+// [Reader.Next] has read since the last Poll, and the directory if an entry in it has changed.
+// While lines flow, a Poll costs two system calls, whereas events would wake up threads several
+// times. Poll also sees a rotation at once, even if a thousand events of writes precede the
+// rotation's event in the queue.
 func (w *Watcher) Poll() {
 	w.table.TouchFlowing()
 	w.poll()
@@ -84,8 +84,8 @@ func (w *Watcher) HandleError(err error) {
 	w.metrics.watchErrors.Inc()
 	w.LookAgain()
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		// messages.md#the-source: Events of the file system may be missing. The poll finds what
-		// they would have reported.
+		// messages.md#the-source: Events of the file system may be missing. The poll finds the
+		// changes that they would have reported.
 		w.log.once("watch error", "source watcher reported an error", "error", err, "hint", "the poll continues")
 	}
 }
