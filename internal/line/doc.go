@@ -1,4 +1,4 @@
-// Package line holds the packages about lines of logs. None of them opens a file.
+// Package line holds the packages that deal with log lines. None of them opens a file.
 //
 //   - ul: a line of Unified Logging: decorations, level, tags, message
 //   - format: level and time of a line in any format: UL, patterns, JUL, JSON

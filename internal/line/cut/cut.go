@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// HeadBytes is how much of a line is examined, and so the most that [Lines] holds of a line.
-// All decorations of a line together have at most 1 KiB.
+// HeadBytes is how much of a line is examined, and therefore the most that [Lines] holds of a
+// line. The decorations of a line are at most 1 KiB long.
 const HeadBytes = 64 << 10
 
 // First returns the length of the first line of data with its newline, and true. If the
@@ -44,7 +44,7 @@ type Lines struct {
 // Piece is a whole line, or a part of a line of more than HeadBytes.
 type Piece struct {
 	Text  []byte // with the newline, if there is one
-	First bool   // it begins a line: with the whole line or at least HeadBytes of it
+	First bool   // it begins a line and has all of it, or at least HeadBytes
 	Last  bool   // it ends its line, without a newline if bytes are missing
 }
 
@@ -82,7 +82,7 @@ func (l *Lines) Heads() iter.Seq[Piece] {
 	}
 }
 
-// Rest returns the fed bytes that were not returned yet.
+// Rest returns the fed bytes that Next has not returned yet.
 func (l *Lines) Rest() []byte { return l.rest }
 
 // Next returns the next piece, which is valid until the next call. It returns false if it

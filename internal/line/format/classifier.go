@@ -26,9 +26,9 @@ type Classifier struct {
 // own markers. Auto accepts all formats.
 func New(only Format) Classifier { return Classifier{only: only} }
 
-// Classify returns the class of the next line, without its newline. rest is the text after
-// that newline, if it is known. Only the first of JUL's two lines needs it. If rest does not
-// have the second line, the first has level Unknown and the second is a header itself.
+// Classify returns the class of the next line, without its newline. rest is the text after that
+// newline, if it is known. Only the first of JUL's two lines needs it. If the second line is
+// not in rest, the first has level Unknown and the second is itself a header.
 // [Classifier.Whole] keeps the two lines together.
 func (c *Classifier) Classify(line, rest []byte) ul.Class {
 	if c.only == UL {
@@ -55,8 +55,8 @@ func (c *Classifier) Classify(line, rest []byte) ul.Class {
 	return c.ul.Classify(line)
 }
 
-// classifyUL classifies a line that is probably UL. Brackets without a level are decorations
-// of UL, except after the header of an application.
+// classifyUL classifies a line that is probably UL. Brackets without a level are UL
+// decorations, except after an application's header.
 func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 	inherited := c.ul.Level()
 	class := c.ul.Classify(line)
@@ -82,9 +82,9 @@ func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 // ofApplication reports whether an application wrote the last header.
 func (c *Classifier) ofApplication() bool { return c.last != Auto && c.last != UL }
 
-// Whole returns how many bytes of data, which consists of lines, to classify before more
-// data is there. It leaves out the last line if that is the first of JUL's two lines and
-// not the only line. It looks at the last line only if the last header was JUL's.
+// Whole returns how many bytes of data, which consists of lines, can be classified before more
+// data arrives. It leaves out the last line if that is the first of JUL's two lines and there
+// are other lines. It looks at the last line only if the last header was JUL's.
 func (c *Classifier) Whole(data []byte) int {
 	if c.last != JUL || len(data) == 0 {
 		return len(data)

@@ -6,33 +6,31 @@
 //
 // # What is a header
 //
-// Each line is judged by itself: it is a header if it has the form of a header in a format
-// that the [Classifier] accepts. Any other line continues the record before it, as a stack
-// trace and the further lines of an SQL statement do. So one stream may mix formats. A
-// Classifier that begins in the middle of a stream agrees from the first header with a
-// Classifier of the whole stream. It may not know which record the lines before that header
-// continue.
+// Each line is judged on its own: it is a header if it has the form of a header in a format that
+// the [Classifier] accepts. Any other line continues the record before it, like a stack trace or
+// the further lines of an SQL statement. So one stream may mix formats. A Classifier that begins
+// in the middle of a stream may not know which record its first lines continue. From the first
+// header, it agrees with a Classifier of the whole stream.
 //
-// The level of a line decides what happens to the line, and never whether it is counted: a
-// line with a wrong level is persisted, or dropped and counted, as exactly as any other. A
-// line that is read again, after an error of the destination, has the same level again. The
-// exceptions are lines about which less was known at the first reading: the first of JUL's
-// two lines before the second was written, and brackets or an object without a level before
-// the first header of the stream.
+// The level of a line decides what happens to the line, but never whether it is counted: even a
+// line with a wrong level is either persisted, or dropped and counted. If the destination fails
+// and a line is read again, it gets the same level, with two exceptions, where less was known at
+// the first reading: the first of JUL's two lines before the second was written, and brackets or
+// an object without a level before the first header of the stream.
 //
 //   - [UL]: see package ul.
-//   - [Pattern]: a time, with or without a date and brackets; then a level in upper-case
-//     letters, with or without brackets, after at most two words and three bracketed fields.
-//     These are the default patterns of Logback, Log4j 2 and Spring Boot, and most others.
-//     Or the level first, then a date and a time after at most three bracketed fields:
-//     Cassandra, Dropwizard, Akka. Also the lines of Jetty, GlassFish, WebLogic and Liberty,
-//     which have forms of their own. A line that begins with a date and a time and shows no
-//     level is a header of unknown level: it must not inherit the level of an error.
+//   - [Pattern]: a time, with or without a date and brackets; then a level in upper-case letters,
+//     with or without brackets, after at most two words and three bracketed fields. These are the
+//     default patterns of Logback, Log4j 2 and Spring Boot, and most others. The level may also
+//     come first, followed by at most three bracketed fields, a date and a time: Cassandra,
+//     Dropwizard, Akka. The lines of Jetty, GlassFish, WebLogic and Liberty, which have their own
+//     forms, belong here too. A line that begins with a date and a time and shows no level is a
+//     header of unknown level: it must not inherit the level of an error.
 //   - [JUL]: the two lines of java.util.logging.SimpleFormatter in English: "Nov 23, 2026
 //     7:36:35 AM com.example.Main main", and "WARNING: text" after it. The first line is
 //     the header, with the level in the second line.
 //   - [JDK8]: the collector's log of JDK 8 (-Xloggc): a date, the uptime in seconds, or both, each
-//     followed by a colon, then the work of the collector or a safepoint. No line has a level.
+//     followed by a colon, and then what the collector did, or a safepoint. No line has a level.
 //   - [JSON]: one object per line, with a level: the member level, log.level, loglevel or
 //     severity of the object, or the member level of its member log. These are the logs of
 //     logstash-logback-encoder, the Elastic Common Schema (ECS), the Graylog Extended Log
@@ -43,8 +41,8 @@
 //
 // # Times
 //
-// A time without a zone is taken as UTC, which is the zone of most containers. The time of
-// a line without a date is unknown. So is the time of a line with an ambiguous date, in
-// which the day may be the month or the year, or with the name of a zone or PM after its
-// time. A time is either right or unknown.
+// A time without a zone is taken as UTC, which is the zone of most containers. The time of a line
+// without a date is unknown. The time is also unknown if the date is ambiguous, so that the day
+// could be the month or the year, and if the name of a zone or PM follows the time. A time is
+// either right or unknown.
 package format

@@ -30,10 +30,10 @@ func parseJSON(line []byte, at *stamp) (h header, ok bool) {
 	return header{format: JSON, level: o.level}, whole && o.dated || o.level != ul.Unknown
 }
 
-// flatLevel returns the level in a member of the object that a line begins with. If there
-// is none, or it takes a parser to find it, flatLevel returns Unknown. Inside a string, a
-// backslash precedes a quotation mark, so a match is the name of a member. It is a member of
-// the object itself, because no other object begins before it.
+// flatLevel returns the level in a member of the object that a line begins with. If there is
+// none, or only a parser can find it, flatLevel returns Unknown. Inside a string, a quotation
+// mark is escaped, so a match is always the name of a member. It is a member of the object
+// itself, because no other object begins before it.
 func flatLevel(line []byte) ul.Level {
 	if len(line) == 0 || line[0] != '{' || !is(line, skipBlank(line, 1), `"`) {
 		return ul.Unknown
@@ -49,10 +49,11 @@ func flatLevel(line []byte) ul.Level {
 	return levelOfAnyCase(value)
 }
 
-// members reads the members of the object whose brace is before text[i] and returns the
-// offset after the closing brace. Whole is false without such a brace, or if nothing more is
-// needed. Within is the name of the member that the object is the value of: such an object
-// does not have another one looked into.
+// members reads the members of the object whose opening brace is just before text[i]. It
+// returns the offset after the closing brace. whole is false if members stopped early: the text
+// is malformed or ends too soon, or nothing more is needed. within is the name of the member
+// whose value the object is, or empty; members does not look into an object inside such an
+// object.
 func (o *object) members(i int, within string) (end int, whole bool) {
 	for {
 		i = skipBlank(o.text, i)
@@ -80,8 +81,8 @@ func (o *object) members(i int, within string) (end int, whole bool) {
 	}
 }
 
-// value reads the value of a member at text[i] and returns the offset after it: 0 if it
-// does not end.
+// value reads the value of a member at text[i] and returns the offset after it, or 0 if the
+// value does not end.
 func (o *object) value(name []byte, within string, i int) (end int) {
 	if i >= len(o.text) {
 		return 0
@@ -112,7 +113,7 @@ func (o *object) value(name []byte, within string, i int) (end int) {
 	return end
 }
 
-// member takes what is a level or a time. The first one is used.
+// member records the value if the member is a level or a time. Of several, the first is used.
 func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 	switch string(name) {
 	case "level":
@@ -191,8 +192,8 @@ func (o *object) date(value []byte, quoted bool) bool {
 	return true
 }
 
-// str returns the text of the string at text[i], escapes as they are, and the offset after
-// it: 0 if no string begins there, or if it does not end.
+// str returns the text of the string at text[i], with its escapes unchanged, and the offset
+// after it. The offset is 0 if no string begins there or if the string does not end.
 func str(text []byte, i int) (content []byte, end int) {
 	if !is(text, i, `"`) {
 		return nil, 0
@@ -238,7 +239,7 @@ func nested(text []byte, i int) (end int) {
 	return 0
 }
 
-// skipBlank returns the offset of the first byte from i on that is not blank.
+// skipBlank returns the offset of the first byte at i or later that is not blank.
 func skipBlank(text []byte, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r') {
 		i++

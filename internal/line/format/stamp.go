@@ -60,7 +60,8 @@ func number(text []byte, i, n int) int {
 //	23-Nov-2026 07:36:35.123  23 Nov 2026 07:36:35,123  20261123 073635,123
 //	26/11/23 07:36:35  11/23/2026 07:36:35
 //
-// The dates in the last row are ambiguous: their stamps are dated, but have no time.
+// The dates in the last row are ambiguous: their stamps are dated, but time returns false for
+// them.
 func (s *stamp) readStamp(text []byte) (end int) {
 	i, step := s.readDate(text), len("07:")
 	if i > 0 && isDigit(text[2]) && isDigit(text[4]) {
@@ -77,7 +78,8 @@ func (s *stamp) readStamp(text []byte) (end int) {
 	return s.readZone(text, s.readFraction(text, end))
 }
 
-// readDate returns the offset after a date and the space or the T after it, or 0 without a date.
+// readDate returns the offset after a date and the space or T that follows it, or 0 if there is
+// no date.
 func (s *stamp) readDate(text []byte) (end int) {
 	if len(text) < len("20261123 073635") {
 		return 0
@@ -187,9 +189,9 @@ func (s *stamp) readZone(text []byte, i int) (end int) {
 	return end
 }
 
-// readName returns the offset after a word that changes the time before it: the name of a zone, or
-// PM, with or without brackets. Without such a word it returns i. The line does not show the offset of
-// a zone such as CEST, so the moment is unknown. A thread's name in capital letters is taken for the
+// readName returns the offset after a word that changes the time before it: the name of a zone, or PM,
+// with or without brackets. Without such a word it returns i. The line does not show the offset of a
+// zone such as CEST, so the moment is unknown. A thread's name in capital letters is mistaken for the
 // name of a zone: the moment is then unknown rather than wrong.
 func (s *stamp) readName(text []byte, i int) (end int) {
 	begin := i

@@ -1,4 +1,5 @@
-// Package loggers describes the levels that an application's loggers are raised to, by their names.
+// Package loggers describes the levels to which an application's loggers are raised, by the
+// loggers' names.
 package loggers
 
 import (
@@ -15,14 +16,14 @@ const (
 	maxRules = 16
 )
 
-// Levels says which events of which loggers are wanted: those at a level and above. Of the rules whose name is a
-// logger's own, or the part of it before a dot, the rule with the longest name wins. Levels with the same
-// canonical text are equal. The zero value wants nothing.
+// Levels says which events of which loggers are wanted. Each rule names a logger and the lowest wanted level. A
+// rule applies to the logger with its name and to all loggers below it; of the rules that apply, the one with
+// the longest name wins. Levels with the same canonical text are equal. The zero value wants nothing.
 type Levels struct{ text string }
 
 // Parse reads a level for all loggers, such as "debug", or a list of at most 16 rules in at most 512 bytes, such as
-// "com.acme=debug,org.hibernate.SQL=trace". A level among the rules is for all other loggers. Levels may have the spelling of
-// Java's libraries: DEBUG and WARN. Spaces around rules are ignored.
+// "com.acme=debug,org.hibernate.SQL=trace". A level without a name applies to all other loggers. Levels may have the
+// spelling of Java's libraries: DEBUG and WARN. Spaces around rules are ignored.
 func Parse(text string) (Levels, error) {
 	if err := checkLength(text); err != nil {
 		return Levels{}, err

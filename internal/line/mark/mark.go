@@ -95,12 +95,12 @@ const (
 
 // Bounds on a mark. A longer value is cut, and further fields are left out.
 const (
-	maxWord   = 32  // bytes of a kind or of a key
+	maxWord   = 32  // bytes of a kind or key
 	maxValue  = 256 // bytes of a value
 	maxFields = 12
 )
 
-// MaxBytes is more than the length of the longest mark with its newline.
+// MaxBytes exceeds the length of the longest mark with its newline.
 const MaxBytes = 8 << 10
 
 // Field is one detail of a mark. Keys are words of lower-case letters, digits and dashes
@@ -173,7 +173,7 @@ func (m Mark) Append(dst []byte) []byte {
 	return append(m.AppendDetails(dst), '\n')
 }
 
-// AppendDetails appends the fields as in the line, separated by spaces.
+// AppendDetails appends the fields in the form of the line, separated by spaces.
 func (m Mark) AppendDetails(dst []byte) []byte {
 	for i, f := range m.Fields {
 		if i > 0 {

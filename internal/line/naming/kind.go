@@ -2,7 +2,8 @@ package naming
 
 import "path"
 
-// Kind is the kind of a stream's content, derived from its files' names. The zero value is a log.
+// Kind is the kind of a stream's content, derived from the names of its files. The zero value is
+// a log.
 type Kind string
 
 // The kinds: a log, and other files that a JVM writes.

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// DetailSuffix ends the name of a stream of saved lines. It follows the name of the stream that
-// the lines were withheld from.
+// DetailSuffix ends the name of a stream of saved lines. It follows the name of the stream from
+// which the lines were withheld.
 const DetailSuffix = "+detail"
 
 // lostFound is a directory of ext4 in the root of a volume, so it can't be a

@@ -2,7 +2,7 @@ package pause
 
 import "strings"
 
-// collecting is a Collection that may still get lines.
+// collecting is a Collection to which more lines may still belong.
 type collecting struct {
 	Collection
 	progress
@@ -13,7 +13,7 @@ type collecting struct {
 type progress struct {
 	last     Kind // Pause or Concurrent: the event that the next CPU times belong to
 	workers  int
-	ended    bool // it is complete, except for lines directly after its last line
+	ended    bool // it is complete, except for lines that directly follow its last line
 	cycle    bool // it has concurrent parts
 	during   int64
 	promoted int64
@@ -141,10 +141,10 @@ func endsWith(action string) bool {
 }
 
 // isLast reports whether a pause is the last of a cycle of Shenandoah. Concurrent work and
-// sizes may follow it.
+// sizes may follow.
 func isLast(action string) bool { return action == "final update refs" || action == "final roots" }
 
-// mark sets the marks of a collection that one of its pauses shows.
+// mark sets the marks that a pause of a collection shows.
 func (c *collecting) mark(name, action string) {
 	switch action {
 	case "full":
@@ -174,9 +174,9 @@ func (c *collecting) heap(h Heap) {
 	c.Heap = h
 }
 
-// allocated adds the bytes allocated since the collection before. They are the difference
-// of the sizes only if the log shows all changes of the heap. With Shenandoah, for
-// instance, the copies that a collection makes are part of the used heap until it ends.
+// allocated adds the bytes allocated since the previous collection. They are the difference of
+// the sizes only if the log shows all changes of the heap. With Shenandoah, for instance, the
+// copies that a collection makes are part of the used heap until it ends.
 func (j *Joiner) allocated(c *collecting, h Heap) {
 	switch j.run.Collector {
 	case Shenandoah, Z, GenerationalZ:
@@ -289,7 +289,7 @@ func (j *Joiner) takeSpace(c *collecting, e *Event) {
 	}
 }
 
-// promote records how much a young collection promoted.
+// promote records how many bytes a young collection promoted.
 func (c *collecting) promote(r *Run) {
 	if c.seen && c.Marks&(Full|Degenerated) == 0 && !r.Mixed {
 		c.Promoted = max(0, c.promoted)

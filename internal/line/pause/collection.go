@@ -24,8 +24,8 @@ func (c Clock) Minus(d time.Duration) Clock {
 	return c
 }
 
-// Times are CPU times of all threads of the process, with the real time in which they were
-// used. The JVM measures both in hundredths of a second.
+// Times are the CPU times of all threads of the process and the real time during which they
+// were used. The JVM measures both in hundredths of a second.
 type Times struct {
 	User, Sys, Real time.Duration
 	Known           bool // the log has them
@@ -38,20 +38,20 @@ type GCPause struct {
 	Collector Collector
 	Name      string // as in [Event.Name]: untrusted
 	Action    string // as in [Event.Action]
-	Cause     string // as in [Event.Cause]; the collection's if the line has none
+	Cause     string // as in [Event.Cause]; or the collection's, if the line has none
 	End       Clock
 	Duration  time.Duration
 	Heap      Heap
 	Times     Times
 	Workers   int    // threads that worked in it; 0: unknown
-	Line      uint64 // number of its line in the stream, from 1 up
+	Line      uint64 // number of its line in the stream, starting at 1
 }
 
 // Collection is one collection: a pause, or a concurrent cycle with its pauses. A
 // collection that began before the log's first line, or did not end by its last line, is
 // marked [Cut].
 type Collection struct {
-	Run       int // number of the run of a JVM in the stream, from 1 up
+	Run       int // number of the run of a JVM in the stream, starting at 1
 	GC        int64
 	Collector Collector
 	Name      string // of the cycle, or otherwise of the longest pause; untrusted
@@ -68,9 +68,9 @@ type Collection struct {
 	Heap      Heap // from the first line with a size to the last
 	Metaspace Heap
 	Old       Heap  // of the old generation; only Serial, Parallel and CMS show its size
-	Live      int64 // bytes that ZGC found in use, in the whole heap or in the collected generations; -1: unknown
+	Live      int64 // bytes that ZGC found in use in the whole heap, or in the collected generations; -1: unknown
 	Promoted  int64 // bytes by which the old generation grew in a young collection; -1: unknown
-	Allocated int64 // bytes allocated since the collection before it; -1: unknown
+	Allocated int64 // bytes allocated since the previous collection; -1: unknown
 	Marks     Marks
 
 	Lines [2]uint64 // numbers of its first and its last line
@@ -94,23 +94,23 @@ type Marks uint8
 
 // The marks.
 const (
-	Cut               Marks = 1 << iota // the log does not have the whole collection
+	Cut               Marks = 1 << iota // a part of the collection is missing from the log
 	Full                                // a full collection
 	Degenerated                         // Shenandoah continued with the world stopped
 	EvacuationFailure                   // there was no room to move objects to, or an object was pinned; with CMS, the old generation was full before its collection ended
 	Humongous                           // G1 had humongous objects, or made room for one
 )
 
-// Stop is one stop of the application: a safepoint, with the collector's pauses in it. A
-// stop is reported once, whichever lines show it. Without a safepoint line, each pause of
-// the collector is a stop.
+// Stop is one stop of the application: a safepoint, with the collector's pauses in it. A stop
+// is reported once, no matter which lines show it. Without a safepoint line, each pause of the
+// collector is a stop.
 type Stop struct {
 	Run       int
 	Operation string        // as in [Event.Operation]; "none" if no line has it
 	Name      string        // as in [Event.Name], untrusted
 	End       Clock         // of its last line
 	Duration  time.Duration // of the safepoint, or of the pause if no line shows a safepoint
-	Safepoint bool          // a line shows the safepoint, so the following parts are known
+	Safepoint bool          // a line shows the safepoint, so the parts below are known
 	Reaching  time.Duration
 	Cleanup   time.Duration
 	At        time.Duration
@@ -144,8 +144,8 @@ type Wait struct {
 	Line       uint64
 }
 
-// Run is one run of a JVM in a stream. The JVM logged its properties at its start. They are
-// empty if the log does not have them.
+// Run is one run of a JVM in a stream. The JVM logged its properties at its start; they are
+// empty if the log lacks them.
 type Run struct {
 	Number     int  // from 1 up
 	Started    bool // the log has the start of the JVM

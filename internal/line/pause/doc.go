@@ -20,8 +20,7 @@
 //	Total time for which application threads were stopped: 0.0012345 seconds, Stopping threads took: 0.0000123 seconds
 //	                                              [Safepoint] of JDK 8 to 12, without an operation
 //
-// They are from logs of JDK 17.0.15 and 25.0.3, with every collector of these releases
-// at level trace:
+// These forms were found in logs of JDK 17.0.15 and 25.0.3, with every collector of these releases at level trace:
 //
 //	collector    Pause      CPU     names of pauses
 //	Serial       gc         gc,cpu  Young (Allocation Failure), Full (System.gc())
@@ -57,13 +56,13 @@
 //	NAME: VALUE                                   [Init], if the tags are gc,init
 //	Using G1                                      [Init]; VALUE is one of HotSpot's collectors
 //
-// CMS (until JDK 13) prints the same lines as Parallel. Its pauses are called Initial
-// Mark and Remark, and CPU also follows its concurrent phases.
+// CMS (until JDK 13) prints the same lines as Parallel. Its pauses are called Initial Mark and Remark, and its
+// concurrent phases also have a CPU line.
 //
 // # JDK 8
 //
-// The collector's log of JDK 8 and older (-Xloggc) has other forms, which become the same events
-// and stops. A record has a whole pause in brackets, after its stamps:
+// The collector's log of JDK 8 and older (-Xloggc) has other forms, which become the same events and stops. A record
+// has a whole pause in brackets after its stamps:
 //
 //	STAMPS[GC (CAUSE) [PART: SIZES, N secs] SIZES, N secs] [Times: user=N sys=N, real=N secs]
 //	STAMPS[Full GC (CAUSE) [PART: SIZES] [PART: SIZES] SIZES, [Metaspace: SIZES], N secs]
@@ -75,11 +74,11 @@
 //	STAMPS Total time for which ...               [Safepoint], as above
 //
 // The pauses get the names of later releases: "Young (Mixed) (G1 Evacuation Pause)". A pause in which the old
-// generation was collected is a full pause, whatever its line begins with. Sizes and CPU times of G1 are in lines after
-// the pause, and a [Joiner] needs these continuations: see [Joiner.Continues]. Lines about ages and policies, and a
-// record of another thread, may interrupt a record at any place. A pause is read if all its brackets are closed and
-// only its CPU times or another record follow. Otherwise it is unread, and none of its numbers is used. The stamps are
-// from the beginning of a pause. A Joiner numbers the collections itself.
+// generation was collected is a full pause, no matter how its line begins. G1 logs sizes and CPU times in lines after
+// the pause. A [Joiner] needs these continuations: see [Joiner.Continues]. Lines about ages and policies, and a record
+// of another thread, may interrupt a record at any place. A pause is read if all its brackets are closed and only its
+// CPU times or another record follow. Otherwise it is unread, and none of its numbers is used. The stamps show when
+// the pause began. A Joiner numbers the collections itself.
 //
 // # Parts of a safepoint
 //
@@ -91,23 +90,20 @@
 //	JDK 25   Reaching safepoint, At safepoint, Leaving safepoint, Total, then
 //	         "Threads: 0 runnable, 12 total"
 //
-// (The forms of JDK 21, of 9 to 12 and of CMS are from published logs and HotSpot's source.)
-// The parts add up to the total. The names of operations and their wording change from
-// release to release, so nothing depends on them. The durations are exact: HotSpot's
-// digits, not rounded.
+// (The forms of JDK 21, of 9 to 12 and of CMS are from published logs and HotSpot's source.) The parts add up to the
+// total. The names of operations change from release to release, so nothing depends on them. The durations are not
+// rounded: they have all of HotSpot's digits.
 //
-// # Which line counts
+// # One event for each pause
 //
-// Each pause of a collector is one Pause event, from the line at its end. The line that
-// announces the pause (gc,start, or gc,phases,start) has no duration and is not an
-// event of this kind. Neither is a phase of the pause, concurrent work, or a line of
-// gc,stats. A collection has as many Pause events as it had pauses: one in Serial and
-// Parallel, and zero or more in the others, all with the same number.
+// Each pause of a collector is one Pause event, read from the line at the end of the pause. The line that announces
+// the pause (gc,start, or gc,phases,start) has no duration and is not an event of this kind. Nor is a phase of the
+// pause, concurrent work, or a line of gc,stats. A collection has one Pause event for each of its pauses: exactly one
+// with Serial and Parallel, and zero or more with the other collectors, all with the same number.
 //
-// Up to three events measure the same pause, so they must not be added up: the Pause,
-// the CPU times right after it, and the Safepoint around it, which is a little longer
-// and also covers operations other than a collection. (With CMS, CPU times may belong
-// to a concurrent phase, which their line does not show.) One safepoint may hold two
+// Up to three events measure the same pause, so they must not be added up: the Pause, the CPU times right after it,
+// and the Safepoint around it, which is a little longer and also covers operations other than a collection. (With CMS,
+// CPU times may belong to a concurrent phase; their line does not show to which.) One safepoint may hold two
 // collections, Young and then Full. A [Joiner] makes one [Stop] of them.
 //
 // If ZGC makes a thread wait for memory ("Allocation Stall (main) 5.811ms"), only that
@@ -115,14 +111,13 @@
 //
 // # Ambiguities
 //
-// Package ul reads the decorations, some or all of which may be missing. If there are
-// tags, the first must be gc or safepoint, and a continuation line is never an event.
-// Without tags, a message of another logger that has exactly one of the forms is an
-// event: nothing in its text is different.
+// Package ul reads the decorations, some or all of which may be missing. If there are tags, the first must be gc or
+// safepoint. A continuation line is never an event. Without tags, another logger's message that has exactly one of the
+// forms is an event, because its text does not show the difference.
 //
-// If a full disk cut a line and the next line is glued to it, the result is a real event
-// or no event: no name has a square bracket or a second "GC(". With decorators "none",
-// the end of another message may be taken for the end of a pause.
+// If a full disk cut a line and the next line is glued to it, the result is a real event or no event: no name has a
+// square bracket or a second "GC(". With decorators "none", the end of another message may be mistaken for the end of
+// a pause.
 //
 // A line does not prove who wrote it. Any process that can write to the file can write an
 // event of any kind and length.

@@ -12,10 +12,10 @@ func (j *Joiner) emitEnded(except int64) {
 	}
 }
 
-// hasAll reports whether a collection has all its lines. Lines of Shenandoah may follow
-// the last pause and its safepoint, until a later collection begins. With the other
-// collectors, only CPU times come later: G1 may log the beginning of a concurrent cycle
-// before the CPU times of the pause that begins it, but the CPU times always precede the
+// hasAll reports whether a collection has all its lines. Lines of Shenandoah may follow the
+// last pause and its safepoint, until a later collection begins. With the other collectors,
+// only the CPU times of the last pause may follow: G1 may log the beginning of a concurrent
+// cycle before the CPU times of the pause that begins the cycle. CPU times always precede the
 // line of the safepoint.
 func (j *Joiner) hasAll(c *collecting, insideSafepoint bool) bool {
 	switch {

@@ -9,10 +9,10 @@ const (
 	cannotFinish      = "Cannot finish degeneration, upgrading to Full GC" // of JDK 17
 )
 
-// takeGivenUp handles a Failure or a Cancel of Shenandoah without a collection number,
-// which a thread of the application has logged. The next degenerated or full collection
-// makes room, and its own lines do not have the cause. If there was no room to move objects
-// to, the event belongs to the collection in progress.
+// takeGivenUp handles a Failure or a Cancel of Shenandoah without a collection number, which a
+// thread of the application has logged. The next degenerated or full collection makes room, but
+// its own lines do not show the cause. If there was no room to which objects could be moved,
+// the event belongs to the collection in progress.
 func (j *Joiner) takeGivenUp(e *Event) {
 	j.guess(e)
 	if e.Kind == Failure || string(e.Name) == allocationFailure {

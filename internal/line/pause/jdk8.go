@@ -13,10 +13,10 @@ import (
 //	Desired survivor size 35782656 bytes, new threshold 1 (max 6)
 //	: 629119K->69888K(629120K), 0.0584157 secs] 1619346K->1273247K(2027264K), 0.0585007 secs] [Times: user=0.06 sys=0.00, real=0.06 secs]
 //
-// Another thread may write a whole record in the middle of any line. So jdk8 counts the brackets:
-// a pause begins with [GC or [Full GC while no bracket is open, and ends with its length and the
-// closing bracket. A pause that does not end like this is unread, and none of its numbers is used.
-// The zero value is ready for the first line of a stream, or a line in its middle.
+// Another thread may write a whole record in the middle of any line. So jdk8 counts the brackets: a pause begins with
+// [GC or [Full GC while no bracket is open, and ends with its length and the closing bracket. A pause that does not end
+// like this is unread, and none of its numbers is used. The zero value is ready for any line of a stream, the first or
+// a later one.
 type jdk8 struct {
 	active bool // the last record was of JDK 8
 	found  []oldEvent
@@ -41,7 +41,7 @@ type jdk8 struct {
 type oldEvent struct {
 	event  Event
 	of     whose
-	coarse bool // the sizes are rounded so much that their differences mean nothing
+	coarse bool // the sizes are rounded too much for differences to be meaningful
 }
 
 const (
@@ -111,7 +111,7 @@ func (o *jdk8) put(e *Event, of whose) {
 	}
 }
 
-// abandon gives up the open pause, whose end is lost.
+// abandon gives up the open pause because its end is lost.
 func (o *jdk8) abandon() {
 	if o.depth > 0 {
 		o.depth = 0

@@ -69,8 +69,8 @@ func isOldPause(rest []byte) bool {
 }
 
 // mayFollow reports whether a record may have ended before rest: rest is empty, the record's CPU
-// times, or another record. Any other rest means that a bracket inside the record was lost, so the
-// apparent length of the pause is the length of a part.
+// times, or another record. Anything else means that a bracket inside the record was lost, and
+// that the apparent length of the pause is only the length of a part.
 func mayFollow(rest []byte) bool {
 	if _, ok := decimal(bytes.TrimRight(rest, "\r"), time.Second); ok { // the uptime at the beginning of -XX:+PrintCMSInitiationStatistics
 		return true

@@ -9,21 +9,22 @@ import (
 type old struct {
 	scan   jdk8
 	start  Clock // of the open pause
-	pauses int   // that had begun before this line
+	pauses int   // pauses that had begun before this line
 	last   int64 // number of the last pause; -1: none yet
 	cycle  int64 // number of the concurrent cycle in progress; -1: none
 	over   bool  // ... and only its cleanup may follow
 	within bool  // the next events belong to the pause with the number last
 }
 
-// newOld returns an old that is ready for a stream's first line, or for a line in its middle.
+// newOld returns an old that is ready for any line of a stream, the first or a later one.
 func newOld() old { return old{last: -1, cycle: -1} }
 
 // Continues reports whether a continuation may have an event, as continuations of JDK 8's records
 // do.
 func (j *Joiner) Continues() bool { return j.old.scan.active }
 
-// line is [Joiner.Line] for a line that may be JDK 8's. For other lines, ok is false.
+// line does the work of [Joiner.Line] for a line that may be JDK 8's. For other lines, ok is
+// false.
 func (o *old) line(j *Joiner, line []byte) (found, ok bool) {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	stamped := false
@@ -62,7 +63,7 @@ func (o *old) abandon(j *Joiner) {
 	o.report(j)
 }
 
-// report reports the pauses that did not end.
+// report reports the pauses whose end was not found.
 func (o *old) report(j *Joiner) {
 	for ; o.scan.unread > 0; o.scan.unread-- {
 		if j.handlers.Unread != nil {

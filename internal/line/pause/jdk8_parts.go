@@ -41,7 +41,7 @@ var oldPhases = map[string][]byte{
 var markCycle = []byte("Mark Cycle")
 
 // concurrent reads "CMS-concurrent-mark: 0.035/0.036 secs", whose second number is the elapsed
-// time. It also reads "GC concurrent-mark-end, 0.0123 secs" and the beginning or abort of a
+// time. It also reads "GC concurrent-mark-end, 0.0123 secs", and the beginning or abort of a
 // phase.
 func (o *jdk8) concurrent(text []byte) {
 	switch string(text) {

@@ -29,7 +29,7 @@ type oldPause struct {
 
 	occupancy bool // a remark of CMS, which may collect the young generation first
 	coarse    bool // the heap's sizes are coarse
-	used      bool // the line shows the use of the heap, but not the use before
+	used      bool // the line shows the use of the heap after the pause, but not before it
 	cause     string
 	collector Collector
 	heap      Heap
@@ -102,7 +102,7 @@ func (p *oldPause) enter(rest []byte) part {
 	return other
 }
 
-// failure reads the text in parentheses anywhere in a pause, where only failures matter.
+// failure reads any text in parentheses inside a pause. Only failures matter.
 func (p *oldPause) failure(text []byte) {
 	switch string(text) {
 	case "promotion failed", "concurrent mode failure", "concurrent mode interrupted", "to-space exhausted", "to-space overflow":
@@ -110,7 +110,7 @@ func (p *oldPause) failure(text []byte) {
 	}
 }
 
-// word reads the text in parentheses outside the parts of a pause.
+// word reads a text in parentheses outside the parts of a pause.
 func (p *oldPause) word(text []byte) {
 	switch string(text) {
 	case "mixed":
@@ -150,7 +150,8 @@ func (p *oldPause) sizes(in part, h Heap, coarse bool) {
 	}
 }
 
-// end is called at the end of the record. It returns the collection of the pause.
+// end completes the pause at the end of its record. It returns to which collection the pause
+// belongs.
 func (p *oldPause) end() whose {
 	if p.g1 {
 		p.collector = G1
@@ -174,7 +175,7 @@ func (p *oldPause) tenured() (Heap, bool) {
 	return Heap{}, false
 }
 
-// appendName appends the name of such a pause in later releases.
+// appendName appends the name that later releases use for such a pause.
 func (p *oldPause) appendName(name []byte) []byte {
 	switch {
 	case p.initialMark:

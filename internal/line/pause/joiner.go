@@ -7,19 +7,18 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Handlers are the functions that a [Joiner] calls. Each gets a record that is valid, with
-// its slices, only until the function returns. A nil function is not called.
+// Handlers are the functions that a [Joiner] calls. Each receives a record that is valid,
+// including its slices, only until the function returns. A nil function is not called.
 type Handlers struct {
 	Run        func(*Run)        // before the first record of a run, with the properties seen so far; again if the run turns out to be Mixed
-	Pause      func(*GCPause)    // at the line of the pause: its Times follow
-	Timed      func(*GCPause)    // the Times of the pause before are known
+	Pause      func(*GCPause)    // at the line of the pause; its Times follow
+	Timed      func(*GCPause)    // the Times of the previous pause are known
 	Wait       func(*Wait)       // a thread waited for memory, or for an object to be moved
 	Stop       func(*Stop)       // the application was stopped
 	Collection func(*Collection) // a collection has ended
 	Unread     func()            // a pause of JDK 8 has begun, but its end is lost or has an unknown form: it is in no other record
 
-	// Clock gets the time of the current line, as the line shows it, and may correct the
-	// time.
+	// Clock receives the time that the current line shows, and may correct it.
 	Clock func(*Clock)
 }
 
@@ -32,9 +31,9 @@ const (
 	maxSettings = 48
 )
 
-// Joiner joins the events of one stream by the number of the collection and the order of
-// the lines. It must receive the lines in order. It uses at most about 200 KiB of memory.
-// It is not safe for concurrent use. The zero value is not usable: see [NewJoiner].
+// Joiner joins the events of one stream by the number of the collection and the order of the
+// lines. It must receive the lines in order. It uses at most about 200 KiB of memory. It is not
+// safe for concurrent use. The zero value is not usable; use [NewJoiner].
 type Joiner struct {
 	handlers Handlers
 	names    map[string]*name
@@ -67,15 +66,14 @@ type handed struct {
 	stopped []GCPause // the pauses of a stop without a safepoint
 }
 
-// NewJoiner returns a Joiner that is ready for a stream's first line, or for a line in
-// its middle.
+// NewJoiner returns a Joiner that is ready for any line of a stream, the first or a later one.
 func NewJoiner(h Handlers) *Joiner {
 	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, runs: runs{passed: -1}, newest: -1, after: -1, old: newOld()}
 }
 
-// Line gets the next line, without its newline, and returns its event as [Parse] does,
-// valid until the next call. class is the line's class, or zero if it is not known; the
-// class only saves time. Line calls the handlers for everything that the line completes.
+// Line takes the next line, without its newline, and returns its event, as [Parse] does. The
+// event is valid until the next call. class is the line's class, or zero if it is not known; it
+// only saves time. Line calls the handlers for everything that the line completes.
 //
 // A line at level trace has no event: HotSpot logs events at debug and above. With
 // all=trace, most lines have that level.
@@ -120,8 +118,8 @@ func (j *Joiner) Flush() {
 	}
 }
 
-// Settle reports the stops and the ended collections that are held back only because
-// further lines may belong to them. It is for a stream without a line for a while.
+// Settle reports the stops and ended collections that are held back only because further lines
+// may belong to them. Call it when a stream has had no line for a while.
 func (j *Joiner) Settle() {
 	for len(j.waiting) > 0 {
 		j.emitPause()
@@ -170,11 +168,11 @@ func (j *Joiner) take(e *Event) {
 	}
 }
 
-// takeSafepoint makes a Stop of a safepoint and the pauses in it: as many of the latest
-// pauses as fit into it.
+// takeSafepoint makes one Stop of a safepoint and the pauses in it, which are as many of the
+// latest pauses as fit into its time.
 func (j *Joiner) takeSafepoint(e *Event) {
 	s, name := &j.out.stop, j.name(e.Name)
-	shared := len(e.Name) == 0 // JDK 9 to 12 run all waiting operations in the safepoint of the first
+	shared := len(e.Name) == 0 // JDK 9 to 12 run all waiting operations in one safepoint, that of the first
 	if shared && j.entered != nil {
 		name = j.entered
 	}
@@ -233,8 +231,8 @@ type moment struct {
 	date []byte
 }
 
-// read reads the time of a record, which correct, if not nil, may change. It parses the date only if it
-// differs from the date of the record before.
+// read reads the time of a record. correct, if not nil, may change that time. The date is parsed only
+// if it differs from the previous record's.
 func (m *moment) read(r *ul.Record, correct func(*Clock)) {
 	if r.Present&ul.Time == 0 || !bytes.Equal(r.Time, m.date) {
 		m.Wall, _ = r.When()

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Other stands for a name that is not in the lists of this package, and None for a missing
-// name.
+// Other replaces a name that is not in the lists of this package, and None a missing name.
 const (
 	Other = "other"
 	None  = "none"
@@ -34,8 +33,8 @@ var using = map[string]Collector{
 	"The Z Garbage Collector": Z, "Epsilon": Epsilon,
 }
 
-// actions are the lower-case names of pauses and concurrent phases, up to the first
-// bracket. A group in brackets after the name of a young pause that is also an action is
+// actions are the lower-case names of pauses and concurrent phases, up to the first bracket. If
+// the name of a young pause is followed by a group in brackets that is also an action, that is
 // the more precise action.
 var actions = index("young", "full", "remark", "cleanup", "initial mark", "mixed",
 	"concurrent start", "prepare mixed",
@@ -95,10 +94,10 @@ func index(names ...string) map[string]string {
 	return m
 }
 
-// Action returns what the collector did in a Pause, Concurrent, Begin or Cycle: a name from
-// a fixed list, in lower case and without the cause, or [Other]. For a young pause of G1
-// that is not a normal one, it is the kind of the pause: "concurrent start", "prepare mixed"
-// or "mixed". For other kinds of events, Action returns [None]. It allocates nothing.
+// Action returns what the collector did in a Pause, Concurrent, Begin or Cycle: a name from a
+// fixed list, in lower case and without the cause, or [Other]. For a young pause of G1 that is
+// not "Normal", it is the kind of the pause: "concurrent start", "prepare mixed" or "mixed".
+// For other kinds of events, Action returns [None]. It allocates nothing.
 func (e *Event) Action() string {
 	switch e.Kind {
 	case Pause, Concurrent, Begin, Cycle:
@@ -170,8 +169,9 @@ func operationOf(name []byte) string {
 	return Other
 }
 
-// name is a name in the log, as a string that is allocated once, with its action and cause
-// as the name of a collection and its operation as the name of an operation.
+// name is a name in the log, as a string that is allocated once. It has the action and cause
+// that the text means as the name of a collection, and the operation that it means as the name
+// of an operation.
 type name struct{ text, action, cause, operation string }
 
 // name returns the name with the text.
@@ -224,8 +224,8 @@ func nameParts(name []byte) (head, groups []byte) {
 	return name, nil
 }
 
-// nextGroup returns the text in the brackets that groups begins with, and the text after
-// them. A group may itself have brackets: "(System.gc())".
+// nextGroup returns the text in the first brackets of groups, and the text after them. A group
+// may itself have brackets: "(System.gc())".
 func nextGroup(groups []byte) (group, rest []byte) {
 	depth := 0
 	for i, c := range groups {

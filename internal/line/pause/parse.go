@@ -32,8 +32,9 @@ func Parse(line []byte) (e Event, ok bool) {
 	return e, ok
 }
 
-// parse is Parse into a zero e. If it returns false, e is zero again. The message begins at the
-// offset at; if at is 0, parse finds it. If parse returns true, r is the parsed line.
+// parse parses a line into e, which must be zero. If it returns false, e is zero again. The
+// message begins at the offset at; if at is 0, parse finds it. If parse returns true, r is the
+// parsed line.
 func (e *Event) parse(line []byte, at int, p *ul.Parser) (r *ul.Record, ok bool) {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
@@ -92,17 +93,17 @@ func prefixEnd(text []byte) int {
 	return -1
 }
 
-// The tags that messages have.
+// The tags of messages.
 const (
 	gcTag        = "gc"
 	safepointTag = "safepoint"
 	initTag      = "gc,init"
 )
 
-// read reads a message and returns the tag that its record must have. If it returns false,
-// e is unusable. Most lines of a busy log get no further than read or readGC. A function
-// that sets a field of e other than GC, Old and Young sets Kind first, so an e without Kind
-// has no other field to clear.
+// read reads a message and returns the tag that its record must have. If it returns false, e is
+// unusable. For most lines of a busy log, parsing ends in read or readGC. A function that sets
+// a field of e other than GC, Old and Young sets Kind first, so an e without Kind has no other
+// field to clear.
 func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	switch message[0] {
 	case 'G':
@@ -147,9 +148,9 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	return "", false
 }
 
-// decorated reports whether the line is the first of a record with this message and its
-// tags, if the line has any, begin with the given tag. A lone word may also be the
-// hostname, so it is no reason against the event.
+// decorated reports whether the line is the first of a record with this message and its tags,
+// if the line has any, begin with the given tag. A lone word may also be the hostname, so it
+// does not rule out the event.
 func decorated(r *ul.Record, message []byte, tag string) bool {
 	if len(r.Message) != len(message) || r.Kind == ul.Continuation {
 		return false
@@ -242,9 +243,9 @@ func (e *Event) readTimed(text []byte) bool {
 	return ok && isPauseName(name)
 }
 
-// readConcurrent reads the end of a concurrent phase or cycle, and the beginning of a
-// cycle of G1, which has no duration. One worker's part of a phase is not an event: its
-// name has a character that isPauseName does not accept.
+// readConcurrent reads the end of a concurrent phase or cycle, and the beginning of a cycle of
+// G1, which has no duration. One worker's part of a phase is not an event: isPauseName rejects
+// a character in its name.
 func (e *Event) readConcurrent(rest []byte) bool {
 	switch string(rest) {
 	case "Mark Cycle", "Undo Cycle", "Cycle":

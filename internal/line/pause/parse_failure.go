@@ -2,7 +2,8 @@ package pause
 
 import "bytes"
 
-// readFailure reads a message that there was no room to move objects to.
+// readFailure reads a message which says that there was no room to which objects could be
+// moved.
 func (e *Event) readFailure(text []byte) bool {
 	// With generations, Shenandoah appends the size for which there was no room.
 	text, _, _ = bytes.Cut(text, []byte(", size "))
@@ -14,9 +15,9 @@ func (e *Event) readFailure(text []byte) bool {
 	return false
 }
 
-// readGivenUp reads Shenandoah's messages that a thread gets no memory, "Failed to allocate
-// Shared, 295K", that it gives up a collection, "Cancelling GC: Allocation Failure", and that
-// it upgrades a degenerated collection. If it returns false, it has set nothing.
+// readGivenUp reads three messages of Shenandoah: a thread gets no memory, "Failed to allocate
+// Shared, 295K"; a collection is given up, "Cancelling GC: Allocation Failure"; and a
+// degenerated collection is upgraded. If it returns false, it has set nothing.
 func (e *Event) readGivenUp(text []byte) bool {
 	if string(text) == upgrading || string(text) == cannotFinish {
 		e.Kind, e.Name = Cancel, text

@@ -16,7 +16,7 @@ func (h *Heap) read(text []byte, unit byte) bool {
 	return true
 }
 
-// readFirst reads the sizes that text begins with and returns the rest. JDK 14 and later
+// readFirst reads the sizes at the beginning of text and returns the rest. JDK 14 and later
 // show the capacity on both sides: "24M(64M)->5M(64M)".
 func (h *Heap) readFirst(text []byte, unit byte) (rest []byte, ok bool) {
 	var share bool
@@ -88,7 +88,7 @@ func size(text []byte, unit byte) (value int64, rest []byte, ok bool) {
 	return value << shift, rest, true
 }
 
-// maxBytes is larger than any heap and so small that sums do not overflow.
+// maxBytes is larger than any heap, but small enough that sums do not overflow.
 const maxBytes = 1 << 56
 
 // spaces are the units of a heap's parts, by their names in the lines of a Space.
@@ -123,7 +123,7 @@ func (e *Event) readMetaspace(text []byte) bool {
 	return len(rest) == 0 || rest[0] == ' '
 }
 
-// readUsed reads "12M used, 13M committed, 1088M reserved", sizes at one point in time.
+// readUsed reads sizes at one point in time: "12M used, 13M committed, 1088M reserved".
 func (h *Heap) readUsed(text []byte) bool {
 	var sizes [3]int64
 	for i, what := range [...]string{" used, ", " committed, ", " reserved"} {
@@ -139,7 +139,8 @@ func (h *Heap) readUsed(text []byte) bool {
 	return len(text) == 0
 }
 
-// isCycle reports whether text begins like a collection of ZGC, or a generation's part of one.
+// isCycle reports whether text begins like a collection of ZGC, or like the part of a
+// collection in one generation.
 func isCycle(text []byte) bool {
 	name := ""
 	switch text[0] {
@@ -194,9 +195,9 @@ func (e *Event) readEnd(text []byte) bool {
 	return unit && ok && rest[0] == ' '
 }
 
-// readRow reads a row of ZGC's tables with sizes, one for each point in the cycle:
-// "Live:         -                 3M (5%)            3M (5%) ...". The size at the end
-// is the fourth of Capacity, and the last of the other rows.
+// readRow reads a row of ZGC's tables with sizes, one for each point in the cycle: "Live: - 3M
+// (5%) 3M (5%) ...". The size at the end of the cycle is the fourth in the row Capacity, and
+// the last in the other rows.
 func (e *Event) readRow(text []byte) bool {
 	name := ""
 	if len(text) > 20 {
@@ -224,8 +225,8 @@ func (e *Event) readRow(text []byte) bool {
 // maxColumn is the column for the end of the cycle. Two more columns have the extremes.
 const maxColumn = 4
 
-// column returns the last size of a row, up to maxColumn, and the number of columns. A
-// dash stands for a size that is not known at that point.
+// column returns the last size of a row, up to maxColumn, and the number of columns. A dash
+// means that the size is not known at that point.
 func column(text []byte) (value int64, columns int, ok bool) {
 	for {
 		text = bytes.TrimLeft(text, " ")

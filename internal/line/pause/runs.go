@@ -9,28 +9,28 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// runs tells the runs of JVMs in a stream apart.
+// runs separates the runs of JVMs in a stream.
 type runs struct {
 	ul.Runs
 	highest time.Duration // uptime in this run
-	before  time.Duration // ... and in the run before
+	before  time.Duration // ... and in the previous run
 	last    time.Duration // uptime of the last event
-	passed  time.Duration // uptime before the event that passed the end of the run before; -1: no event has
+	passed  time.Duration // uptime of the event before the one whose uptime passed the end of the previous run; -1: no uptime has
 	fell    bool          // a collection number repeated, in a log without uptimes
 	wentOn  bool          // ... and a higher number than ever followed
-	swaps   int           // consecutive runs that seem to continue the run before the last
-	number  int64         // the highest number of a collection in the run before; -1: there is none
+	swaps   int           // consecutive runs that seem to continue the run before their previous run
+	number  int64         // the highest number of a collection in the previous run; -1: there is none
 	failed  bool          // a thread got no memory from Shenandoah, and the pause that makes room has not come yet
 	done    int64         // one more than the highest number of a collection that a pause has ended; 0: none yet
 }
 
 // begin detects another JVM in a stream: the uptime falls back, the numbers of collections
-// begin again, or the JVM logs its start. If the JVM before then continues, two JVMs write
-// to one file.
+// begin again, or the JVM logs its start. If the previous JVM continues after that, two JVMs
+// write to one file.
 func (j *Joiner) begin(e *Event) {
 	restarted, isStart := false, e.Kind == Init && string(e.Name) == "Using"
 	if isStart {
-		j.runs.swaps, j.runs.passed = 0, -1 // a JVM that crashes again and again is one at a time
+		j.runs.swaps, j.runs.passed = 0, -1 // JVMs that crash again and again run one after the other
 	}
 	switch up := j.clock.Uptime; {
 	case j.run.Mixed:
@@ -62,8 +62,7 @@ func (j *Joiner) restart() {
 	j.old.restart()
 }
 
-// resumes reports whether an event continues the run before this run rather than this
-// run.
+// resumes reports whether an event continues the previous run rather than this run.
 func (j *Joiner) resumes(e *Event) bool {
 	goesOn := e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.run.Number > 1
 	if !j.clock.HasUptime {
@@ -72,14 +71,15 @@ func (j *Joiner) resumes(e *Event) bool {
 	return goesOn && j.clock.Uptime >= j.runs.before
 }
 
-// mostSwaps is how many consecutive runs may seem to continue the run before the last. By chance,
-// a JVM that crashes repeatedly at the same uptimes and logs two lines each time may look so.
+// mostSwaps is how many consecutive runs must seem to continue the run before their previous run.
+// A JVM that crashes repeatedly at the same uptimes, and logs two lines each time, may look like
+// that by chance.
 const mostSwaps = 4
 
-// swapped gets the uptime of the next event, and whether the uptime falls back and so begins a
-// run. It reports whether two JVMs write in turn: again and again, an uptime passes the end of the
-// previous run, as if that JVM continued, and then falls back to the position of this run. The
-// uptime of a restarted JVM falls back to its start.
+// swapped takes the uptime of the next event, and whether that uptime falls back, which begins a
+// run. It reports whether two JVMs write in turns. In that case, the uptime repeatedly passes the
+// end of the previous run, as if the previous JVM continued, and then falls back only to where
+// this run was before. After a restart, by contrast, the uptime falls back to the start of a JVM.
 func (r *runs) swapped(up time.Duration, fallsBack bool) bool {
 	switch {
 	case fallsBack && r.passed >= 0 && up >= r.passed:
@@ -100,17 +100,17 @@ func (j *Joiner) mix() {
 	}
 }
 
-// finish gets the number of a collection that a pause has ended. Only these numbers distinguish
-// JVMs that started together and write to one file: a JVM does not use a number twice, or a lower
-// number later, except for a collection inside another collection. If the uptime also falls back,
-// the JVM may have been restarted early.
+// finish takes the number of a collection that a pause has ended. Only these numbers distinguish
+// JVMs that started together and write to one file: a JVM never repeats a number, and never
+// returns to a lower one, except to end a collection that contains another collection. If the
+// uptime falls back as well, the JVM may simply have been restarted soon after its start.
 func (j *Joiner) finish(number int64) {
 	again := number+1 == j.runs.done || number+3 <= j.runs.done
 	switch {
 	case j.run.Mixed:
 	case !j.clock.HasUptime:
-		// A restarted JVM reaches each number again. There are two JVMs only if the
-		// numbers of the first have continued meanwhile.
+		// A restarted JVM reaches each number again. There are two JVMs only if the numbers of the
+		// first JVM have continued in between.
 		if again && j.runs.wentOn {
 			j.mix()
 		}
@@ -193,7 +193,8 @@ func (j *Joiner) guess(e *Event) {
 	}
 }
 
-// collects reports whether a VM operation that does not belong to a collector collects first.
+// collects reports whether a VM operation that does not belong to a collector begins with a
+// collection.
 func collects(operation string) bool {
 	return operation == "HeapDumper" || operation == "GC_HeapInspection"
 }

@@ -6,7 +6,7 @@ import "time"
 // means that there is none.
 type Suspicion uint8
 
-// The suspicions. The time that a suspicion is about must be at least the [Floor]. The
+// The suspicions. The time to which a suspicion refers must be at least the [Floor]. The
 // comments become a table in docs/stalls.md.
 const (
 	NoSuspicion Suspicion = iota
@@ -45,7 +45,7 @@ const tick = 10 * time.Millisecond
 
 // Suspect returns the strongest suspicion about a pause from its times. A pause shorter than the
 // floor has none. The line of the pause shows its exact length, without the wait to write that line.
-// The real time in Times includes that wait, but may be up to a tick too long.
+// The real time in Times includes that wait, but it may be too long by up to a tick.
 func (p *GCPause) Suspect(floor Floor) Suspicion {
 	t := &p.Times
 	cpu := t.User + t.Sys
@@ -62,8 +62,8 @@ func (p *GCPause) Suspect(floor Floor) Suspicion {
 }
 
 // Outside returns how long a safepoint lasted before and after the collections in it. It is 0
-// for a safepoint without collections: the log may lack them. HotSpot's length of a pause does
-// not include the time to log the pause, but includes the time to log its phases.
+// for a safepoint without collections, because the log may lack them. HotSpot's length of a
+// pause does not include the time to log the pause, but includes the time to log its phases.
 func (s *Stop) Outside() time.Duration {
 	if !s.Safepoint || len(s.Pauses) == 0 {
 		return 0
@@ -100,8 +100,8 @@ func (s *Stop) Suspect(floor Floor) Suspicion {
 	return NoSuspicion
 }
 
-// WentOn reports whether the time of a collection's safepoint outside its pauses ([Stop.Outside])
-// is at least the floor. It is false for an operation that collects first and then does its own
+// WentOn reports whether a collection's safepoint lasted for at least the floor outside of its
+// pauses ([Stop.Outside]). It is false for an operation that collects first and then does its own
 // work, such as a heap dump. WentOn is true for each stop with the suspicion [Outside], and may be
 // true for a stop with the suspicion [Reaching].
 func (s *Stop) WentOn(floor Floor) bool {

@@ -13,7 +13,7 @@ func isDigit(c byte) bool { return c-'0' < 10 }
 
 func isLetter(c byte) bool { return c|0x20-'a' < 26 }
 
-// cutPrefix is bytes.CutPrefix for a constant, which it compares in place.
+// cutPrefix is bytes.CutPrefix for a constant prefix, which it does not copy.
 func cutPrefix(text []byte, prefix string) ([]byte, bool) {
 	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
 		return text, false
@@ -21,8 +21,8 @@ func cutPrefix(text []byte, prefix string) ([]byte, bool) {
 	return text[len(prefix):], true
 }
 
-// digits returns the decimal number that text begins with, and its length. If there is none, or it has more
-// than maxDigits digits, the length is 0.
+// digits returns the decimal number at the beginning of text, and its length. The length is 0 if there is
+// no number, or if it has more than maxDigits digits.
 func digits(text []byte) (value int64, n int) {
 	for n < len(text) && isDigit(text[n]) {
 		if n == maxDigits {
@@ -60,10 +60,10 @@ func nanos(text []byte) (time.Duration, bool) {
 	return time.Duration(value), n > 0 && string(text[n:]) == " ns"
 }
 
-// isPauseName reports whether text consists of words and then groups in brackets,
-// each after one space: "Young (Normal) (System.gc())". It is this strict because
-// another record may be glued to a record that a full disk cut: text glued into a
-// name has a square bracket, or a "GC(" where no group can begin.
+// isPauseName reports whether text consists of words and then groups in brackets, each after
+// one space: "Young (Normal) (System.gc())". It is this strict because a full disk can cut a
+// record, and the next record is then glued to it. Text that is glued into a name contains a
+// square bracket, or a "GC(" where no group can begin.
 func isPauseName(text []byte) bool {
 	if len(text) == 0 || len(text) > maxName || !isLetter(text[0]) {
 		return false

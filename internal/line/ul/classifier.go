@@ -1,6 +1,6 @@
 package ul
 
-// Class is the part of a line's meaning that decides what happens to the line.
+// Class says what a line is: its kind and its level decide what happens to it.
 type Class struct {
 	Kind    Kind
 	Level   Level  // a continuation has the level of its record
@@ -37,7 +37,7 @@ func (c *Classifier) Classify(line []byte) Class {
 }
 
 // Repeats returns the class of the next line, which begins with a bracket, if the line is a
-// header with the layout of the last header. If it returns false, call Classify.
+// header with the layout of the last header. If Repeats returns false, call Classify.
 func (c *Classifier) Repeats(line []byte) (class Class, ok bool) {
 	level := c.layout.read(line)
 	if level == Unknown {
@@ -57,8 +57,8 @@ func (c *Classifier) Resume(level Level) {
 }
 
 // find reports whether the line is a header, and if so stores its level and its layout. It
-// looks only for a level, a clock, or tags alone. If find returns false, the line may still
-// be a header. The line begins with a bracket.
+// looks only for a level, for a clock, or for tags alone. If find returns false, the line may
+// still be a header. The line begins with a bracket.
 func (c *Classifier) find(line []byte) bool {
 	level, found := c.layout.find(line)
 	if !found || (level == Unknown || level == Warning) && endsAsDrop(line) {

@@ -7,13 +7,14 @@ import (
 )
 
 // MaxUptime bounds the uptimes that readers accept. Dusk, the end of 2199 in Unix seconds,
-// bounds the dates. So their sums do not overflow in nanoseconds.
+// bounds the dates. With these bounds, the sum of a date and an uptime does not overflow in
+// nanoseconds.
 const (
 	MaxUptime = 50 * 366 * 24 * time.Hour
 	Dusk      = 7_258_118_400
 )
 
-// Believed reports whether a date is after the beginning of 1970 and before Dusk.
+// Believed reports whether a date is plausible: after the beginning of 1970 and before Dusk.
 func Believed(when time.Time) bool { return when.Unix() > 0 && when.Unix() < Dusk }
 
 // When returns the wall-clock time of the record in UTC, from the first of Time,
@@ -50,7 +51,7 @@ func (r *Record) Since() (time.Duration, bool) {
 	return 0, false
 }
 
-// parseTime parses a text of timeShape.
+// parseTime parses a text that has timeShape.
 func parseTime(text []byte) (time.Time, bool) {
 	n := func(at int) int { return 10*int(text[at]-'0') + int(text[at+1]-'0') }
 	year, month, day := 100*n(0)+n(2), time.Month(n(5)), n(8)
@@ -70,7 +71,7 @@ func parseTime(text []byte) (time.Time, bool) {
 	return t.Add(-zone), true
 }
 
-// parseSeconds parses an uptime: 0.397s or 0,397s, with or without the s.
+// parseSeconds parses an uptime such as 0.397s or 0,397s, with or without the s.
 func parseSeconds(text []byte) (time.Duration, bool) {
 	text = bytes.TrimSuffix(text, []byte{'s'})
 	point := digits(text, 0)

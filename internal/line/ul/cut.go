@@ -19,9 +19,9 @@ type Cuts struct {
 	own, next Record
 }
 
-// Find reports whether other lines begin inside the line, which is without its newline. lost is
-// the time from the line itself to the latest of the other lines. It is 0 if that time is
-// unknown, and never negative.
+// Find reports whether other lines begin inside the line, which must come without its newline.
+// lost is the time from the line itself to the latest of the other lines: 0 if it is unknown,
+// and never negative.
 func (c *Cuts) Find(line []byte) (lost time.Duration, found bool) {
 	clock := c.clock
 	// Many lines have the clock of the line before them.
@@ -55,9 +55,9 @@ func (c *Cuts) find(line []byte) (lost time.Duration, found bool) {
 	return lost, found
 }
 
-// begins reports whether another line begins at line[at]: it has the same decorators as the
-// beginning of the line. If the line was cut inside its own decorators, begins compares them
-// with the decorators of the previous line.
+// begins reports whether another line begins at line[at], with the same decorators as the line
+// itself. If the line was cut inside its own decorators, begins compares them with the
+// decorators of the previous line.
 func (c *Cuts) begins(line []byte, at int) bool {
 	c.next.Parse(line[at:])
 	if c.next.Kind != Header {

@@ -22,7 +22,7 @@ const (
 	Tags                                 // gc,heap: one to five words, or empty
 )
 
-// strong are the decorators that no other logger's brackets look like.
+// strong are the decorators that other loggers' brackets do not resemble.
 const strong = Time | UTCTime | Uptime | TimeMillis | UptimeMillis | TimeNanos | UptimeNanos | LevelDecorator
 
 var decoratorNames = [...]string{

@@ -17,8 +17,8 @@
 //     (JDK 23 and earlier write the second and further lines of a message without
 //     decorations). Without a header before it, the line is Text. So a stream has no
 //     Text after its first header.
-//   - A weak prefix, see below, is a Continuation in a stream whose headers are
-//     strong. So is a line that would be a Drop but has no strong prefix.
+//   - In a stream whose headers are strong, a weak prefix (see below) makes a line a Continuation. So
+//     does the lack of a strong prefix in a line that would otherwise be a Drop.
 //   - A line without decorations is a Drop only before the first header.
 //
 // A Continuation has the level of its record, or level [Unknown] if that record was
@@ -32,11 +32,10 @@
 //
 // # The prefix
 //
-// Decorations are bracketed fields without anything between them, in the order of
-// the [Decorator] constants. The first "] " ends them. A prefix has at most 16
-// fields and 1024 bytes, which bounds the work that a hostile line can cause; the
-// JVM's prefixes are much shorter. [Record.UnknownFields] counts fields of an
-// unknown shape and fields in a place where their decorator cannot be. Such fields
+// Decorations are bracketed fields without anything between them, in the order of the [Decorator]
+// constants. The first "] " ends them. A prefix has at most 16 fields and 1024 bytes, which bounds
+// the work that a hostile line can cause; the JVM's prefixes are much shorter. [Record.UnknownFields]
+// counts the fields whose shape is unknown or whose decorator cannot be in that place. Such fields
 // are not an error.
 //
 // A prefix is strong if it has a level or any of the time, uptime,
@@ -55,15 +54,15 @@
 //
 // # Ambiguities
 //
-// Some fields look the same for two decorators. Parse takes the first decorator of
-// each of these pairs and sets it in [Record.Ambiguous]:
+// Some fields look the same for two decorators. Parse chooses the first decorator of each of these
+// pairs and sets it in [Record.Ambiguous]:
 //
 //   - one time field with zone +0000: Time, or UTCTime (the same instant);
 //   - one nanoseconds field: UptimeNanos, or TimeNanos;
 //   - one number: PID, or TID;
-//   - one word, without level, hostname, pid and tid next to it: Tags, or Hostname.
-//     A field that is empty or has a comma can only be Tags. A field with a dash, a
-//     dot or an upper-case letter, which no tag has, can only be Hostname.
+//   - one word, in a prefix without level, hostname, pid and tid: Tags, or Hostname. A field that is
+//     empty or has a comma can only be Tags. A field with a dash, a dot or an upper-case letter can
+//     only be Hostname: no tag has these.
 //
 // For other fields, one reading is so much likelier that Parse does not flag them:
 //
@@ -72,16 +71,16 @@
 //     fields, their order distinguishes them.
 //   - The last field that spells a level is the level. So a host named "info"
 //     is the hostname if the line has a level, and the level otherwise.
-//   - A host whose name is a number is the hostname if both pid and tid are present,
-//     and otherwise one of these. A host named like "12ms" is read as a clock
-//     where that clock may be.
-//   - "[      ] text" is a Continuation, although on an output with only tags it
-//     could be a record without tags. The JVM's drop message is a Drop there.
-//   - The drop message without any decoration is a Drop, since the JVM prints it
-//     like this with decorators "none".
-//   - A line with decorators "none", of another program, or of a raw continuation
-//     that happens to begin like a strong prefix is a Header: nothing in its text
-//     is different.
+//   - A host whose name is a number is the hostname if both pid and tid are present, and otherwise
+//     one of these. A host with a name such as "12ms" is read as a clock if that clock could be in
+//     its place.
+//   - "[ ] text" is a Continuation, although on an output with only tags it could be a record without
+//     tags. The JVM's drop message in this form is a Drop.
+//   - The drop message without any decorations is a Drop, since the JVM prints it that way with
+//     decorators "none".
+//   - A line that happens to begin like a strong prefix is a Header, even if its output has
+//     decorators "none", if another program wrote it, or if it is a continuation without decorations:
+//     its text does not show the difference.
 //
 // A line does not prove who wrote it. Any process that can write to the file can
 // write a line of any kind and level.

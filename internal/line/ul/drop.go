@@ -7,13 +7,13 @@ import "math"
 const (
 	dropSuffix = " messages dropped due to async logging"
 	dropWidth  = 6
-	dropDigits = 10 // of the largest unsigned int
+	dropDigits = 10 // digits of the largest unsigned int
 )
 
-// findDrop makes r a Drop if it has the drop message, unless the line shows another
-// level or tags: with decorators "none" the message is the whole line. A blank
-// bracket before the message is the empty tags of an output that shows only tags. A
-// single word before it is the hostname, because the message has no tags.
+// findDrop makes r a Drop if it has the drop message, unless the line shows another level or
+// tags: with decorators "none" the message is the whole line. A blank bracket before the
+// message represents the empty tags of an output that shows only tags. A single word before it
+// is the hostname, because the message has no tags.
 func (r *Record) findDrop(line []byte) {
 	if !endsAsDrop(r.Message) || r.Level != Unknown && r.Level != Warning {
 		return

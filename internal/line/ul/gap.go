@@ -29,9 +29,9 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// A Gap counts the lines that were dropped on purpose at one place of a stream.
-// The zero value means that no lines were dropped. Counts are exact. They wrap
-// like a uint64, which takes a JVM centuries.
+// A Gap counts the lines that were dropped on purpose at one place of a stream. The zero value
+// means that no lines were dropped. Counts are exact. They wrap like any uint64, but that would
+// take a JVM centuries.
 type Gap struct {
 	Lines       [NumReasons][NumLevels]uint64
 	Bytes       uint64    // bytes of these lines, newlines included
@@ -133,8 +133,8 @@ func (g *Gap) appendReason(dst []byte, r Reason) []byte {
 	return dst
 }
 
-// writable returns t in UTC, in a year of four digits. With any other year the
-// marker would not be UL.
+// writable returns t in UTC, in a year of four digits. With any other year, the marker would
+// not have UL's form.
 func writable(t time.Time) time.Time {
 	t = t.UTC()
 	switch {
@@ -168,8 +168,8 @@ func ParseMarker(line []byte) (Gap, bool) {
 	return g, true
 }
 
-// MayBeMarker is a quick check whether a line may be a marker. It saves the time of [ParseMarker]
-// in a search for markers among all lines.
+// MayBeMarker is a quick check whether a line may be a marker. A search for markers among all
+// lines need not call [ParseMarker] for each line.
 func MayBeMarker(line []byte) bool {
 	return len(line) > markerHead && string(line[markerHead-len(markerIntro):markerHead]) == markerIntro
 }

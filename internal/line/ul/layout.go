@@ -12,7 +12,7 @@ type layout struct {
 	joints [maxFields]uint16 // offsets of "][" between two fields
 	n      int               // the number of joints in use
 	end    int               // offset of the last closing bracket
-	need   int               // minimum length of a line; 0 for a layout that matches nothing
+	need   int               // minimum length of a line; 0: the layout matches nothing
 	level  int               // offset of the level
 	mask   uint64            // the bytes of the level's field
 	tags   int               // offset of the field after the level, or of the message
@@ -20,7 +20,7 @@ type layout struct {
 
 var closing = []byte{']'}
 
-// Words of eight bytes, as they are loaded from a line.
+// Parts of a line as little-endian words.
 const (
 	joint  = '['<<8 | ']'
 	last   = ' '<<8 | ']'
@@ -40,7 +40,7 @@ const (
 func (l *layout) find(line []byte) (level Level, found bool) {
 	l.n, l.need = 0, 0
 	head := line[:min(len(line), maxPrefix)]
-	start, at, place := 1, 0, 0 // of the field; of the level, and its index
+	start, at, place := 1, 0, 0 // offset of the field; offset and index of the level's field
 	for {
 		end := start + bytes.IndexByte(head[start:], ']')
 		if end < start || end+1 >= len(line) {
@@ -146,9 +146,8 @@ func (l *layout) read(line []byte) Level {
 	return level
 }
 
-// resemblesLevel reports whether the field at the offset i, if any, begins like a
-// level. No tag begins like a level. If the field were a level, it would be the
-// level of the line.
+// resemblesLevel reports whether the field at the offset i, if any, begins like a level. No tag
+// begins like a level. If the field did spell a level, that would be the level of the line.
 func resemblesLevel(fields []byte, i int) bool {
 	const four = 1<<32 - 1
 	if i+4 > len(fields) {

@@ -36,8 +36,8 @@ func (l Level) String() string {
 	return levelNames[Unknown]
 }
 
-// Below reports whether a line of level l is less severe than least. A line
-// without a level is treated as information.
+// Below reports whether a line of level l is less severe than least. A line without a level is
+// treated as if its level were info.
 func (l Level) Below(least Level) bool {
 	if l == Unknown {
 		l = Info

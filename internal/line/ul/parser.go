@@ -12,11 +12,11 @@ type Parser struct {
 	record Record
 	prefix prefix  // of the record, if it is a Header
 	zone   [5]byte // of its Time
-	known  bool    // the record is a Header whose decorators follow from the prefix's shapes
+	known  bool    // the record is a Header whose decorators depend only on the shapes in the prefix
 }
 
-// Parse parses a line without its newline. The record is valid until the next call, and only as
-// long as the line is.
+// Parse parses a line without its newline. The record is valid until the next call, and only
+// while the line is unchanged.
 func (p *Parser) Parse(line []byte) *Record {
 	if p.known && p.repeat(line) {
 		return &p.record

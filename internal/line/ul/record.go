@@ -29,9 +29,9 @@ func (k Kind) String() string {
 	return "text"
 }
 
-// Record is one parsed line. Its slices are parts of that line, without the
-// padding to their right. They are valid as long as the line is, and must not
-// be written to. A field that is not in Present is nil.
+// Record is one parsed line. Its slices are parts of that line, without the padding to their
+// right. They are valid while the line is unchanged, and must not be written to. A field that
+// is not in Present is nil.
 //
 // The zero value is the result for an empty line.
 type Record struct {
@@ -73,10 +73,9 @@ type Record struct {
 	Stamped bool
 }
 
-// Parse parses one line, without its newline, and replaces all of r. It needs no
-// configuration and looks at no other line, so it can't recognize a continuation
-// without decorations, which becomes Text. For the lines of a stream, see
-// [Classifier] and [Parser].
+// Parse parses one line, without its newline, and replaces all of r. It needs no configuration
+// and looks at no other line. So it can't recognize a continuation without decorations, which
+// becomes Text. For the lines of a stream, see [Classifier] and [Parser].
 func (r *Record) Parse(line []byte) {
 	var p prefix
 	r.parse(line, &p)
@@ -137,8 +136,7 @@ func (r *Record) set(d Decorator, text []byte) {
 	}
 }
 
-// Collection returns the number of the collection that the message is about, as in
-// "GC(12) Pause Young".
+// Collection returns the number of the collection in the message, as in "GC(12) Pause Young".
 func (r *Record) Collection() (id uint32, ok bool) {
 	rest, ok := bytes.CutPrefix(r.Message, []byte("GC("))
 	end := bytes.IndexByte(rest[:min(len(rest), len("4294967295)"))], ')')

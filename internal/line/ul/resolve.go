@@ -18,9 +18,8 @@ func (r *Record) resolve(line []byte, p *prefix) {
 	r.resolveTags(line, after)
 }
 
-// resolveClocks assigns the fields up to the last clock and returns their
-// number. It does not assign a clock in a place where its decorator cannot be,
-// because it may be a hostname.
+// resolveClocks assigns the fields up to the last clock and returns their number. It does not
+// assign a clock in a place where its decorator cannot be, because the field may be a hostname.
 func (r *Record) resolveClocks(line []byte, fields []field) int {
 	taken, clocks := 0, 0
 	last := Decorator(0)

@@ -2,16 +2,17 @@ package ul
 
 import "time"
 
-// Uptimes in a log step back a little, because a thread may have to wait for a
-// processor between reading the clock and writing.
+// Uptimes in a log may go back a little, because a thread may have to wait for a processor
+// between reading the clock and writing.
 const (
 	restartFall = 100 * time.Millisecond
 	restartSure = time.Minute
 )
 
-// Restarted reports whether a record with the uptime up is from another JVM than the
-// records before it in its stream, whose highest uptime is highest. The uptime must fall
-// by more than a tenth of a second to less than half, or by more than a minute.
+// Restarted reports whether a record with the uptime up is from a different JVM than the
+// earlier records of its stream, whose highest uptime is highest. To be from a different JVM,
+// its uptime must have fallen by more than a tenth of a second and to less than half, or by
+// more than a minute.
 func Restarted(highest, up time.Duration) bool {
 	fall := highest - up
 	return fall > restartFall && (up < fall || fall > restartSure)
@@ -27,8 +28,8 @@ type Runs struct {
 	highest time.Duration
 }
 
-// Next gets the uptime of the next record with an uptime, and reports whether the record
-// is the first of a run.
+// Next takes the uptime of the next record that has one, and reports whether the record is the
+// first of a run.
 func (r *Runs) Next(up time.Duration) (begins bool) {
 	begins = r.number == 0 || Restarted(r.highest, up)
 	if begins {
@@ -39,6 +40,6 @@ func (r *Runs) Next(up time.Duration) (begins bool) {
 	return begins
 }
 
-// Number returns the number of the current run, from 1 up, or 0 if no record had an
+// Number returns the number of the current run, starting at 1, or 0 if no record has had an
 // uptime yet.
 func (r *Runs) Number() int { return r.number }

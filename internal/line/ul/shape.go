@@ -7,7 +7,7 @@ import "encoding/binary"
 type shape uint8
 
 const (
-	strangeShape shape = iota // not a known field of a JVM
+	strangeShape shape = iota // not a field that a JVM is known to write
 	emptyShape
 	timeShape
 	secondsShape
@@ -86,8 +86,8 @@ func digits(text []byte, i int) int {
 	return i
 }
 
-// isTime reports whether the text has the form of timeForm, with either sign. It looks at
-// eight bytes at once, as most lines begin with a time.
+// isTime reports whether the text has the form of timeForm, with either sign. It looks at eight
+// bytes at once, because most lines begin with a time.
 func isTime(text []byte) bool {
 	if len(text) != len(timeForm) || text[23] != '+' && text[23] != '-' {
 		return false

@@ -8,9 +8,9 @@ import (
 // shortenedMessage ends the line that [AppendShortened] appends.
 const shortenedMessage = "][ullage] cut: a part of the record before this line is missing, because it was too long"
 
-// AppendShortened appends the line that follows a record of an application whose middle or end was left out,
-// with its newline, and returns the extended slice. The line has UL's form and the record's time and level, so
-// that it is kept or dropped together with the record:
+// AppendShortened appends the line that follows an application's record whose middle or end was left out, with its
+// newline, and returns the extended slice. The line has UL's form and the record's time and level, so that it is kept
+// or dropped together with the record:
 //
 //	[2026-11-21T10:49:00.123+0000][error][ullage] cut: a part of the record before this line is missing, because it was too long
 func AppendShortened(dst []byte, at time.Time, level Level) []byte {

@@ -15,7 +15,7 @@ var stamped = [...][]byte{
 
 // readStamps reads the stamps that precede a record in the collector's log of JDK 8, and makes r a
 // Header if the line begins with stamps and a record. Any of the three stamps may be missing, but
-// not both the date and the uptime:
+// at least the date or the uptime must be present:
 //
 //	2015-05-26T14:45:37.987-0200: 151.126: #7: [GC (Allocation Failure) …
 //
