@@ -40,7 +40,7 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 	if err != nil {
 		return nil, st, fmt.Errorf("ask %s: %w", c.Addr, err)
 	}
-	var connected atomic.Bool // http.Client's timeout does not say whether it was the dial's
+	var connected atomic.Bool // an http.Client's timeout does not show whether dialing took too long
 	// Use no proxy from the environment: the sidecar is local.
 	client := &http.Client{Timeout: c.Timeout, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -70,7 +70,7 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 }
 
 func (c Client) dial(ctx context.Context, network string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.Timeout} // net/http continues to dial after the request was abandoned
+	d := net.Dialer{Timeout: c.Timeout} // net/http would continue to dial after the request is abandoned
 	conn, err := d.DialContext(ctx, network, c.Addr)
 	if err != nil || c.Check == nil {
 		return conn, err

@@ -16,9 +16,9 @@ type Config struct {
 	// selects any free port. Listen is never empty.
 	Listen string
 
-	// Connections is how many connections may be open at once; 0 means 32. When
-	// another client connects, the idlest connection is closed. Connections is
-	// not a flag: the limit of descriptors determines it.
+	// Connections is how many connections may be open at once; 0 means 32. When another client
+	// connects, the idlest connection is closed. Connections is not a flag: the limit on
+	// descriptors determines it.
 	Connections int
 }
 
@@ -26,7 +26,7 @@ type Config struct {
 // customary ports are 9404 and 9464).
 func DefaultConfig() Config { return Config{Listen: ":9919"} }
 
-// Flags declares the settings of c on fs, with the present values as defaults.
+// Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "listen", c.Listen,
 		"`ADDRESS` for admin HTTP (/metrics /healthz /readyz /status): \":port\", \"host:port\", or \"off\"")

@@ -13,24 +13,23 @@
 //
 // The injector serves the same paths, except /recent and the page.
 //
-// The listener is open to the pod's network, so it serves read-only data. Of the content of
-// logs, it serves only the kinds of pauses and an excerpt of the line that fired a trigger.
-// The number of clients does not change its use of memory and descriptors: at most
-// [Config].Connections are open, at most four requests for metrics, by far the largest
-// answer, are served at a time, and header, request, answer and idle connection each have a
-// deadline. At the limit, a new connection closes the longest idle one, so a client that
-// holds connections cannot lock out a probe. There is no profiler and no handler on a
-// default mux.
+// The listener is open to the pod's network, so it serves only read-only data. The only log
+// content that it serves are the kinds of pauses, and an excerpt of the line that fired a
+// trigger. Its use of memory and descriptors is bounded, whatever the number of clients: at most
+// [Config].Connections are open; at most four requests for metrics, by far the largest answer,
+// are served at a time; and header, request, answer and idle connection each have a deadline. At
+// the limit, a new connection closes the longest idle one, so a client that holds connections
+// cannot lock out a probe. There is no profiler and no handler on a default mux.
 //
-// The page loads nothing else, and its Content-Security-Policy forbids it to. While it is
+// The page loads nothing else: its Content-Security-Policy forbids that. While the page is
 // visible, it requests /status and /recent, one after the other, over one connection.
 //
-// The handlers call the functions of [Answers] at any time, and concurrently.
-// These functions must not wait for a disk: a probe that waits fails, and the sidecar
-// exists for stalled disks.
+// The handlers call the functions of [Answers] at any time, and concurrently. These functions
+// must not wait for a disk: a probe that waits fails, and stalled disks are what the sidecar is
+// made for.
 //
-// A process that reads the durable copy requests the status at an address that follows from
-// the copy, not at a port: see [Server.ListenAt] and [Client].
+// A process that reads the durable copy does not need to know a port: it derives the address from
+// the copy. See [Server.ListenAt] and [Client].
 //
 // Only [Server.Run] and [Server.ListenAt] start goroutines, and Run waits for all of them.
 package admin

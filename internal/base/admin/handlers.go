@@ -55,9 +55,9 @@ func newMux(reg *prometheus.Registry, of Answers, log *slog.Logger) http.Handler
 	return mux
 }
 
-// answering passes on the requests that name this machine, and refuses others with 403: a page in
-// a browser whose name was made to resolve to this address (DNS rebinding) could otherwise
-// read the status and the last lines. An IP address is not resolved, and no stranger can
+// answering passes on the requests that name this machine and refuses others with 403. Otherwise,
+// a web page whose host name was made to resolve to this address (DNS rebinding) could read the
+// status and the last lines. A host that is an IP address needs no DNS, and no stranger can
 // register a name without a dot or with one of localSuffixes. So a cluster's Services, a
 // forwarded port and Prometheus, which scrapes pods by IP address, reach the server.
 func answering(next http.Handler) http.Handler {
@@ -70,7 +70,7 @@ func answering(next http.Handler) http.Handler {
 	})
 }
 
-// localSuffixes end names that only a machine or a cluster resolves.
+// localSuffixes are the endings of names that only a machine or a cluster resolves.
 var localSuffixes = []string{".localhost", ".svc", ".cluster.local", ".internal"}
 
 // isLocal reports whether a Host header names this machine. The header is empty in a request of
@@ -110,7 +110,7 @@ func readyz(w http.ResponseWriter, ready Check) {
 	text(w, http.StatusOK, "ready\n")
 }
 
-// answerJSON encodes into memory first, so that a slow client keeps none of the
+// answerJSON first encodes the answer into memory, so that a slow client does not keep the
 // caller's data in use.
 func answerJSON(w http.ResponseWriter, answer any) {
 	body, err := json.MarshalIndent(answer, "", "  ")
@@ -120,7 +120,7 @@ func answerJSON(w http.ResponseWriter, answer any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// An error here means that the client is gone or too slow.
+	// An error means that the client is gone or too slow.
 	_, _ = w.Write(append(body, '\n'))
 }
 

@@ -25,7 +25,7 @@ type local struct {
 // abstract namespace of Unix sockets, which begins with @. It replaces the listener at
 // another address. It may be called from any goroutine, before and during Run.
 //
-// A killed sidecar keeps the address as long as a stalled disk holds its last call. So if another
+// A killed sidecar keeps the address until its last call to a stalled disk returns. So if another
 // process has the address, ListenAt retries every takenPoll.
 func (s *Server) ListenAt(addr string) {
 	l := &s.local

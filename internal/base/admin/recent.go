@@ -16,7 +16,7 @@ type Recent struct {
 	Gaps   []Gap   `json:"gaps"`
 }
 
-// Pause is a stop of all threads of a JVM, counted once even if several lines show it. Its
+// Pause is a stop of all threads of a JVM. It appears once even if several lines show it. Its
 // Name consists only of HotSpot's own words, whatever the log says.
 type Pause struct {
 	At      time.Time `json:"at"` // when it ended
@@ -28,11 +28,11 @@ type Pause struct {
 	ReachSeconds float64 `json:"reachSeconds,omitempty"`
 
 	// Verdict is the suspected cause of the pause, as the label of
-	// ullage_jvm_stalls_suspected_total. Empty: no cause, or it is not judged yet.
+	// ullage_jvm_stalls_suspected_total. Empty: there is none, or the pause is not judged yet.
 	Verdict string `json:"verdict,omitempty"`
 
-	// Evidence is a text with the kernel's numbers for the verdict. Empty: the verdict is not
-	// from a counter.
+	// Evidence is a text with the kernel's numbers for the verdict. Empty: no counter led to the
+	// verdict.
 	Evidence string `json:"evidence,omitempty"`
 }
 

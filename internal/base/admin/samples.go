@@ -11,7 +11,7 @@ type sample struct {
 	value  float64
 }
 
-// SamplesOf returns the values of a counter, of a gauge, or of a vector of them.
+// SamplesOf returns the values of a counter, of a gauge, or of a vector of either.
 func SamplesOf(metric prometheus.Collector) (all Samples) {
 	reg := prometheus.NewRegistry()
 	if reg.Register(metric) != nil {
@@ -20,7 +20,7 @@ func SamplesOf(metric prometheus.Collector) (all Samples) {
 	families, _ := reg.Gather() // values that cannot be gathered are not shown
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			one := sample{value: m.GetCounter().GetValue() + m.GetGauge().GetValue(), labels: make(map[string]string, len(m.GetLabel()))} // it is one of them
+			one := sample{value: m.GetCounter().GetValue() + m.GetGauge().GetValue(), labels: make(map[string]string, len(m.GetLabel()))} // the metric is one or the other
 			for _, l := range m.GetLabel() {
 				one.labels[l.GetName()] = l.GetValue()
 			}
@@ -38,7 +38,7 @@ func (s Samples) Sum() (total int64) {
 	return total
 }
 
-// By returns the sum for each value of a label, without zeros.
+// By returns the sum for each value of a label. It leaves out sums of zero.
 func (s Samples) By(label string) map[string]int64 {
 	sums := map[string]int64{}
 	for _, one := range s {
@@ -49,7 +49,7 @@ func (s Samples) By(label string) map[string]int64 {
 	return sums
 }
 
-// Without returns the samples that do not have a value of a label.
+// Without returns the samples whose label does not have the given value.
 func (s Samples) Without(label, value string) (left Samples) {
 	for _, one := range s {
 		if one.labels[label] != value {

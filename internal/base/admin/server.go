@@ -17,10 +17,9 @@ import (
 	"github.com/ullage/ullage/internal/base/web"
 )
 
-// The deadlines of one connection. An answer is a few hundred KiB at most, so a
-// client that needs longer is broken or hostile. A scraper that comes every
-// minute has to connect again each time, which costs less than the memory of
-// idle connections.
+// The deadlines of one connection. An answer is a few hundred KiB at most, so a client that
+// needs longer is broken or hostile. A scraper that scrapes once a minute has to connect again
+// each time, which costs less than the memory of idle connections.
 const (
 	readHeaderTimeout = 3 * time.Second
 	readTimeout       = 5 * time.Second
@@ -56,19 +55,18 @@ type Server struct {
 // takenPoll is the time between two attempts to listen at a taken address.
 const takenPoll = time.Second
 
-// New listens at cfg.Listen at once, so that an invalid address is an error at
-// the start. An address that another process has taken is not an error:
-// shipping lines matters more than the metrics about them, and a killed sidecar
-// keeps its port as long as a stalled disk holds its last call. New logs that,
-// and [Server.Run] retries.
+// New listens at cfg.Listen at once, so that an invalid address is an error at the start. An
+// address that another process has taken is not an error: shipping lines matters more than
+// metrics, and a killed sidecar keeps its port until its last call to a stalled disk returns.
+// New logs that, and [Server.Run] retries.
 //
 // Connections wait until Run. A Server that never runs must be closed with
 // [Server.Close].
 func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*Server, error) {
 	s := &Server{log: log, most: cmp.Or(cfg.Connections, mostConnections), local: local{ended: make(chan struct{})}}
 	s.http = &http.Server{
-		// net/http logs a line for each rejected semicolon. Allow semicolons,
-		// so that no client can write to our log.
+		// net/http logs a line for each semicolon that it rejects. Semicolons are allowed here so
+		// that no client can write to our log.
 		Handler:           http.AllowQuerySemicolons(answering(newMux(reg, of, log))),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,

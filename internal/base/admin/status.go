@@ -9,10 +9,10 @@ import (
 // MaxStreams bounds how many streams a [Status] lists.
 const MaxStreams = 200
 
-// Status is the answer of /status, as JSON, and the input of `ullage status`.
-// It is a contract between versions: fields may be added, but the meaning of a
-// field never changes. Sizes are in bytes. A zero time or an empty text means
-// "none yet". The JSON has the fields of embedded types at the top level.
+// Status is the answer of /status, as JSON, and the input of `ullage status`. It is a contract
+// between versions: a version may add fields, but the meaning of a field never changes. Sizes
+// are in bytes. A zero time or an empty text means "none yet". The JSON has the fields of
+// embedded types at the top level.
 type Status struct {
 	Version       string    `json:"version"`
 	Started       time.Time `json:"started,omitzero"`
@@ -53,12 +53,13 @@ type Status struct {
 	// JVMEnd is the last abnormal end of a JVM since the process started. Nil: there was none.
 	JVMEnd *JVMEnd `json:"jvmEnd,omitempty"`
 
-	// Levels is the state of the JVMs' log levels. Nil: the sidecar does not
-	// change them, and nothing asks it to.
+	// Levels is the state of the JVMs' log levels. Nil: the sidecar does not change levels, and
+	// nothing asks it to.
 	Levels *Levels `json:"levels,omitempty"`
 }
 
-// Now returns the time at which the sidecar answered, by its clock, which may differ from ours.
+// Now returns the time at which the sidecar answered, by the sidecar's clock, which may differ
+// from ours.
 func (s *Status) Now() time.Time {
 	if s.Started.IsZero() {
 		return time.Now()
@@ -68,19 +69,19 @@ func (s *Status) Now() time.Time {
 
 // Where names the pod, the source and the destination of the sidecar.
 type Where struct {
-	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: the
-	// sidecar is of an earlier version, which does not report it.
+	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: an earlier
+	// version of the sidecar, which does not report it.
 	Pod         string `json:"pod,omitempty"`
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 
-	// JVMUser is the user of the JVM, if the sidecar runs as another user: then the sidecar
+	// JVMUser is the user of the JVM if the sidecar runs as a different user. The sidecar then
 	// frees the memory of a log only when the log is rotated, and cannot change log levels. Nil:
-	// the sidecar has the same user, or no JVM has written yet.
+	// both have the same user, or no JVM has written yet.
 	JVMUser *JVMUser `json:"jvmUser,omitempty"`
 }
 
-// Space is the memory that the source and the queue use, and may use.
+// Space is the memory that the source and the queue use, and the memory that they may use.
 type Space struct {
 	BacklogBytes       int64 `json:"backlogBytes"`
 	SpooledBytes       int64 `json:"spooledBytes"` // the part of the backlog that is in the spool, before compression
@@ -90,12 +91,12 @@ type Space struct {
 	QueueUsedBytes     int64 `json:"queueUsedBytes"`
 	QueueCapacityBytes int64 `json:"queueCapacityBytes"`
 
-	// Rings are the rings of events in the source. Their memory is the JVMs'.
+	// Rings are the rings of events in the source. Their memory belongs to the JVMs.
 	Rings []Ring `json:"rings,omitempty"`
 }
 
 // FreeShare returns the free part of the budget, 0 to 1, or 0 if no budget is known. The used
-// part decides when lines are compressed and dropped, however much of the tmpfs is free.
+// part decides when lines are compressed and dropped, no matter how much of the tmpfs is free.
 func (s Space) FreeShare() float64 {
 	if s.BudgetBytes <= 0 {
 		return 0
@@ -108,7 +109,7 @@ type Ring struct {
 	Name          string `json:"name"`
 	PID           int64  `json:"pid"` // the process ID that the JVM sees
 	CapacityBytes int64  `json:"capacityBytes"`
-	UsedBytes     int64  `json:"usedBytes"`           // by events that are not taken out yet
+	UsedBytes     int64  `json:"usedBytes"`           // by events that have not been taken out yet
 	Abandoned     bool   `json:"abandoned,omitempty"` // the JVM continues in another ring
 	Ended         bool   `json:"ended,omitempty"`     // the JVM is gone
 	Problem       string `json:"problem,omitempty"`   // why events are not taken out now
@@ -131,10 +132,10 @@ type Progress struct {
 type Unpersisted struct {
 	Bytes        int64     `json:"bytes"`                  // of lines that are not durable
 	DroppedLines int64     `json:"droppedLines,omitempty"` // at places whose marker is not durable
-	Since        time.Time `json:"since,omitzero"`         // everything that was in the source by then is durable; zero: everything is durable
+	Since        time.Time `json:"since,omitzero"`         // everything that was in the source by then is durable; zero: nothing is missing
 }
 
-// Add adds another part's Unpersisted.
+// Add adds the Unpersisted of another part of the sidecar.
 func (u *Unpersisted) Add(o Unpersisted) {
 	u.Bytes += o.Bytes
 	u.DroppedLines += o.DroppedLines
@@ -154,8 +155,8 @@ type Lines struct {
 	Dropped  Volume `json:"dropped"`
 	Dropping string `json:"dropping,omitempty"`
 
-	// Withheld counts the lines below the persist level, which are not persisted in their
-	// stream. Saved counts those of them that are persisted after all, in another stream.
+	// Withheld counts the lines below the persist level, which are not persisted in their stream.
+	// Saved counts the withheld lines that are persisted after all, in another stream.
 	Withheld Volume `json:"withheld,omitzero"`
 	Saved    int64  `json:"saved,omitempty"`
 
@@ -164,13 +165,12 @@ type Lines struct {
 	ByLevel   map[string]int64            `json:"byLevel,omitempty"`
 	DroppedBy map[string]map[string]int64 `json:"droppedBy,omitempty"`
 
-	// Events counts the events that were taken out of rings. Each event is a line.
-	// EventsDropped counts the events that had no room in a ring and that markers report.
+	// Events counts the events that were taken out of rings. Each event is a line. EventsDropped
+	// counts the events for which a ring had no room, according to markers.
 	Events        int64 `json:"events,omitempty"`
 	EventsDropped int64 `json:"eventsDropped,omitempty"`
 
-	// JVMLost counts the lines that JVMs lost themselves and whose loss their
-	// logs show.
+	// JVMLost counts the lines that the JVMs themselves lost, if their logs show the loss.
 	JVMLost JVMLost `json:"jvmLost"`
 
 	// JVMCrashes counts the reports of crashes (hs_err files) since the process
@@ -202,13 +202,13 @@ type Hindsight struct {
 
 // Held describes the content of the destination.
 type Held struct {
-	// Reaches is when the oldest segment of all streams was begun. Zero: there is none.
+	// Reaches is when the oldest segment of all streams was begun. Zero: there is no segment.
 	Reaches time.Time `json:"reaches,omitzero"`
 
 	Segments        int64 `json:"segments"`
 	DeletedSegments int64 `json:"deletedSegments"`      // by retention, since the process started
 	CutBytes        int64 `json:"cutBytes,omitempty"`   // damaged ends that recovery cut, on disk, since the process started
-	FreeBytes       int64 `json:"destinationFreeBytes"` // of its file system, when it last answered
+	FreeBytes       int64 `json:"destinationFreeBytes"` // of the destination's file system, when that last answered
 }
 
 // JVMUser is the user of a JVM, according to the owner of its log.
@@ -216,15 +216,15 @@ type JVMUser struct {
 	UID uint32  `json:"uid"`
 	GID *uint32 `json:"gid,omitempty"` // nil: unknown, because files get the group of the volume (fsGroup)
 
-	// Advice says who the JVM is and what to write into the pod, for people:
+	// Advice is a text for people: it names the JVM's user and what to write into the pod, as in
 	// "the JVM runs as 1001:0: set runAsUser: 1001, runAsGroup: 0".
 	Advice string `json:"advice"`
 }
 
 // Levels holds the wanted log level and the levels of the JVMs.
 type Levels struct {
-	// Off reports that the sidecar does not change levels. Then the other fields show what
-	// annotations ask for without effect.
+	// Off reports that the sidecar does not change levels. The other fields then show what
+	// annotations ask for, without effect.
 	Off bool `json:"off,omitempty"`
 
 	// Raise is the raise in effect. Nil: every JVM has its own level, or is
@@ -246,24 +246,23 @@ type Levels struct {
 
 	Trigger *Trigger `json:"trigger,omitempty"` // nil: no trigger is set
 
-	// OtherLogs are log files that JVMs write outside of the source, so that the JVMs wait
-	// for the disks of these files: "pid 1: /data/gc.log". They are untrusted, and at
-	// most 20.
+	// OtherLogs are log files that JVMs write outside of the source, so that the JVMs wait for the
+	// disks of these files: "pid 1: /data/gc.log". There are at most 20; they are untrusted.
 	OtherLogs []string `json:"otherLogs,omitempty"`
 
 	// Reconciled is when all JVMs last had the wanted selection.
 	Reconciled time.Time `json:"reconciled,omitzero"`
 }
 
-// AppRaise is a raise of the application's events for a while.
+// AppRaise is a temporary raise of the level of the application's events.
 type AppRaise struct {
 	Cause string    `json:"cause"`        // "annotation" or "command"
-	Level string    `json:"level"`        // the lowest wanted level of all loggers, or of some
+	Level string    `json:"level"`        // the lowest wanted level of any logger
 	ID    string    `json:"id,omitempty"` // the annotation app-log-id
 	Until time.Time `json:"until"`
 }
 
-// Raise is a log selection on top of the JVMs' own for a while.
+// Raise is a log selection that temporarily applies in addition to the JVMs' own.
 type Raise struct {
 	Cause     string    `json:"cause"` // "annotation", "trigger" or "command"
 	Why       string    `json:"why"`
@@ -301,7 +300,7 @@ type Trigger struct {
 	Conditions string    `json:"conditions"`
 	Armed      bool      `json:"armed"`
 	Disarmed   string    `json:"disarmed,omitempty"`  // why it is not armed
-	Never      string    `json:"never,omitempty"`     // why it, or one of its conditions, cannot be met
+	Never      string    `json:"never,omitempty"`     // why the trigger cannot fire, or one of its conditions cannot be met
 	Missed     int64     `json:"missed,omitempty"`    // lines that met a condition while it was not armed, since the process started
 	QuietUntil time.Time `json:"quietUntil,omitzero"` // the earliest time at which it is armed
 }
@@ -365,10 +364,10 @@ type Sink struct {
 	BacklogBytes    int64   `json:"backlogBytes"` // of segments, on disk, that it has not acknowledged
 	Lines           int64   `json:"lines"`        // acknowledged, by a sink of lines
 	Segments        int64   `json:"segments"`     // ... and by a sink of whole segments
-	Bytes           int64   `json:"bytes"`        // of either
+	Bytes           int64   `json:"bytes"`        // of lines or segments
 	RejectedLines   int64   `json:"rejectedLines,omitempty"`
 	RejectedBytes   int64   `json:"rejectedBytes,omitempty"`
 	SkippedSegments int64   `json:"skippedSegments,omitempty"` // retention deleted them first
 	Failure         string  `json:"failure,omitempty"`         // why it acknowledges nothing now
-	Note            string  `json:"note,omitempty"`            // which promises of its documentation it does not keep
+	Note            string  `json:"note,omitempty"`            // which documented promises it does not keep
 }

@@ -18,7 +18,8 @@ var (
 	committed string // time of the commit, in seconds since 1970
 )
 
-// Docs is where the documentation is, for hints and help: no container has its files.
+// Docs is the address of the documentation, for hints and help: containers do not have its
+// files.
 const Docs = "https://github.com/ullage/ullage/blob/main/docs/"
 
 // Info says what a binary was built from. Revision and Date are empty if the binary was
@@ -31,7 +32,7 @@ type Info struct {
 	Platform string `json:"platform"`
 }
 
-// Read returns what the running binary was built from. Version is the value
+// Read returns what the running binary was built from. version is the value
 // given to the linker (-X main.version=v1.2.3); if that is empty, the module
 // version in the build information is used.
 func Read(version string) Info {
@@ -48,8 +49,8 @@ func Read(version string) Info {
 	return b
 }
 
-// date renders a number of seconds since 1970 as the go command does. Anything
-// that is not such a number, or not the time of a commit, is discarded.
+// date renders a number of seconds since 1970 as the go command does. Anything that is not such
+// a number, or cannot be the time of a commit, is discarded.
 func date(seconds string) string {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || n <= 0 {

@@ -32,27 +32,28 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool) // os.LookupEnv
 
-	// FlagsOnly: the environment sets no flags, because its variables are for a sidecar.
+	// FlagsOnly means that the environment sets no flags, because its variables are for a sidecar.
 	FlagsOnly bool
 
 	// Environ is os.Environ, and FlagNames returns the names of the flags of all subcommands.
-	// Together they find misspelt variables. If FlagNames is nil, none are reported.
+	// Together they find misspelt variables. If FlagNames is nil, misspelt variables are not
+	// reported.
 	Environ   []string
 	FlagNames func() []string
 
-	// A command sets these before it calls Parse, for completion. Operand is the placeholder of
-	// its arguments: FILE or DIR if files or directories are candidates too.
+	// A command sets these for completion before it calls Parse. Operand is the placeholder of its
+	// arguments: with FILE or DIR, files or directories are candidates too.
 	Words   Words
 	Operand string
 
 	// Groups are the flags of a command with so many flags that its help shows them under titles.
-	// If nil, the help has the flags of its FlagSet.
+	// If nil, the help lists the flags of the FlagSet.
 	Groups []settings.Group
 
 	completing bool // print candidates instead of running
 }
 
-// variables looks up the environment for the values of flags.
+// variables returns the function that looks up values of flags in the environment.
 func (e Env) variables() func(string) (string, bool) {
 	if e.FlagsOnly {
 		return func(string) (string, bool) { return "", false }
@@ -67,7 +68,7 @@ func (e Env) variables() func(string) (string, bool) {
 // argument. Parse also prints a warning for each misspelt variable. That is not an
 // error: other programs may use the prefix too.
 //
-// fs has the name of the subcommand. about is the first part of its help.
+// fs has the name of the subcommand. about is the beginning of its help.
 func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func() []error) (code int, ok bool) {
 	if e.completing {
 		return e.completeWord(fs, args[:len(args)-1], args[len(args)-1]), false
@@ -155,8 +156,8 @@ func (e Env) Fail(name string, err error) int {
 	return Failure
 }
 
-// reason returns the text of err. It has the same words for an end by a signal, or for a path that
-// leads nowhere, whichever call returned the error.
+// reason returns the text of err. An end by a signal, and a path that does not exist, have the
+// same words whichever call returned the error.
 func reason(err error) string {
 	text := err.Error()
 	var at *fs.PathError

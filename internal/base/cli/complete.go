@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// completeCommand is the hidden command that prints the candidates for its last argument, given
-// the other arguments: each candidate on a line, with a tab and its meaning, and then a line with a
-// colon and a code for what the shell adds. kubectl expects this form from its plugins.
+// completeCommand is the hidden command that prints the candidates for its last argument, given the
+// other arguments. Each candidate is on its own line, followed by a tab and its meaning. The last
+// line has a colon and a code for what the shell adds. kubectl expects this form from its plugins.
 const completeCommand = "__complete"
 
 // What a shell adds to the candidates.
@@ -25,9 +25,10 @@ const (
 	addDirectories = 16
 )
 
-// Words has the candidates for the value of a flag, by the flag's name, and for an argument, under
-// "". If the name of a flag is missing, the candidates are files or directories if its placeholder
-// is FILE or DIR. The functions are called after the flags in the preceding arguments were set.
+// Words has functions that return candidates: for the value of a flag under the flag's name, and
+// for an argument under "". Without a function, the candidates are files or directories if the
+// placeholder is FILE or DIR. The functions are called after the flags in the preceding arguments
+// were set.
 type Words map[string]func() []string
 
 // candidate is a word and its meaning.
@@ -74,8 +75,8 @@ func (p Program) complete(ctx context.Context, fs *flag.FlagSet, args []string, 
 	return e.suggest(word, all, addNothing)
 }
 
-// completeWord prints the candidates for a word after the arguments before it, of a command with
-// the flags of fs.
+// completeWord prints the candidates for a word of a command with the flags of fs. before has
+// the arguments that precede the word.
 func (e Env) completeWord(fs *flag.FlagSet, before []string, word string) int {
 	_ = settings.Parse(fs, before, e.variables()) // errors are reported when the command runs
 	if name := valueOf(fs, before); name != "" {
@@ -109,8 +110,8 @@ func (e Env) completeValue(f *flag.Flag, prefix, value string) int {
 	return e.offer(prefix, value, words, placeholder)
 }
 
-// offer prints words, each after prefix, and makes the shell add files or directories if the
-// placeholder is FILE or DIR.
+// offer prints the words, each after prefix. If the placeholder is FILE or DIR, it makes the
+// shell add files or directories.
 func (e Env) offer(prefix, word string, words func() []string, placeholder string) int {
 	var all []candidate
 	if words != nil {
@@ -128,7 +129,8 @@ func (e Env) offer(prefix, word string, words func() []string, placeholder strin
 	return e.suggest(prefix+word, all, add)
 }
 
-// valueOf returns the name of the flag whose value comes after args, or "" if no such value does.
+// valueOf returns the name of the flag whose value must follow args, or "" if args do not end
+// with such a flag.
 func valueOf(fs *flag.FlagSet, args []string) string {
 	for i := 0; i < len(args) && args[i] != "--"; {
 		n := 1
@@ -157,7 +159,7 @@ Examples:
   PROGRAM completion fish | source      # in ~/.config/fish/config.fish
 `
 
-// shells have a script.
+// shells are the shells for which there is a script.
 var shells = []string{"bash", "zsh", "fish"}
 
 // Completion returns the command that prints the scripts for shells.

@@ -17,12 +17,12 @@ type Command struct {
 	Summary string // one line, for the program's help and for completion; empty: both leave the command out
 
 	// Run runs the command with its arguments and returns the exit code. When ctx ends, Run
-	// finishes work that must not be interrupted, and returns.
+	// finishes the work that must not be interrupted and returns.
 	Run func(ctx context.Context, args []string, e Env) int
 }
 
-// Program is a command line that begins with the name of a command. It belongs to a program,
-// or to a command that has subcommands.
+// Program is a command line that begins with the name of a command. It is the command line of a
+// program, or of a command that has subcommands.
 type Program struct {
 	About    string // begins the help
 	More     string // ends the help
@@ -104,7 +104,7 @@ func (p Program) leading(fs *flag.FlagSet, args []string) (rest []string, bad []
 	return settings.ParseLeading(fs, args)
 }
 
-// named returns the command of this name, or of this earlier name, or nil.
+// named returns the command that has or once had this name, or nil.
 func (p Program) named(name string) *Command {
 	if slices.Contains([]string{"--version", "-v", "-V"}, name) {
 		name = "version"
@@ -146,7 +146,7 @@ func (p Program) Usage(program string) string {
 	return b.String()
 }
 
-// Unknown returns an error about a word that is not one of the known words of a kind.
+// Unknown returns the error for a word that is not one of the known words of a kind.
 func Unknown(kind, word string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s", kind, word, settings.DidYouMean(word, "", known))
 }

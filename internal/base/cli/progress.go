@@ -16,12 +16,12 @@ const (
 	progressWidth = 78 // a line that wraps cannot be replaced
 )
 
-// Progress shows the progress of long work on one line of a terminal: each text replaces
+// Progress shows how far a long task has come, on one line of a terminal: each text replaces
 // the previous one. A nil Progress shows nothing. It is not safe for concurrent use.
 type Progress struct {
 	w     io.Writer
-	since time.Time // of the work
-	shown time.Time // when the last text was shown, at first when the work began
+	since time.Time // when the work began
+	shown time.Time // when the last text was shown, or at first when the work began
 	width int       // of the text on the terminal; 0: there is no text
 }
 
@@ -57,8 +57,8 @@ func (p *Progress) Show(text string) {
 	p.show(text)
 }
 
-// Wait shows a text with the seconds that have passed, until stop is called. No other
-// method may be called meanwhile.
+// Wait shows a text with the seconds that have passed until stop is called. No other method may
+// be called in between.
 func (p *Progress) Wait(text string) (stop func()) {
 	if p == nil {
 		return func() {}
@@ -93,7 +93,7 @@ func (p *Progress) Clear() {
 	}
 }
 
-// show overwrites the rest of a longer text with blanks, because not every console knows the
+// show overwrites the rest of a longer text with blanks, because not every console supports the
 // escape for that.
 func (p *Progress) show(text string) {
 	text = printable.Clip(text, progressWidth)

@@ -18,8 +18,8 @@ type Screen struct {
 	text []byte
 }
 
-// NewScreen returns a Screen that writes to w, or nil if w is not a terminal: a
-// program may read the output then, and the bytes must stay unchanged.
+// NewScreen returns a Screen that writes to w, or nil if w is not a terminal: then a program
+// may read the output, and the bytes must stay unchanged.
 func NewScreen(w io.Writer) *Screen {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -36,7 +36,7 @@ func NewScreen(w io.Writer) *Screen {
 	return Escaping(w)
 }
 
-// Escaping returns a Screen that writes to w, whatever w is.
+// Escaping returns a Screen that writes to w, even if w is not a terminal.
 func Escaping(w io.Writer) *Screen { return &Screen{w: w} }
 
 // Via makes s write to w, which writes to the terminal. So a program can write its own

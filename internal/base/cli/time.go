@@ -36,7 +36,8 @@ func TimeVar(fs *flag.FlagSet, p *time.Time, name string, now time.Time, usage s
 	})
 }
 
-// NoteFuture warns if since is in the future: with a wrong zone or year, the log looks empty.
+// NoteFuture warns if since is in the future: because of a wrong zone or year, the log would
+// look empty.
 func (e Env) NoteFuture(name string, since, now time.Time) {
 	if since.After(now) {
 		fmt.Fprintf(e.Stderr, "%s %s: warning: %s is in the future: no line is that late\n",

@@ -46,7 +46,7 @@ func (e Env) watch(ctx context.Context, name string, every time.Duration, look f
 		text, err := look(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return OK // that is how it ends
+			return OK // this is the usual end
 		case err != nil && first:
 			return e.Fail(name, err)
 		case err != nil:

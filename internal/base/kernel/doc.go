@@ -3,12 +3,12 @@
 // timers that let an idle process sleep, names of open files, the device of a directory, and
 // the repetition of calls that a signal interrupts.
 //
-// A process that was killed is not gone at once. A thread in a call to a frozen
-// disk remains until that call returns, and so do the locks and sockets of the
-// process, although no thread executes the program any more.
+// A process that was killed does not disappear at once. A thread in a call to a frozen disk
+// remains until that call returns, and so do the locks and sockets of the process, although no
+// thread executes the program any more.
 //
-// The Go runtime waits for a [time.Timer] in whole milliseconds: first too short by a
-// fraction, then too long. Meanwhile its monitor thread, which knows the exact time,
-// repeatedly sleeps for 20 µs, so that each end of a timer wakes up the process about ten
-// times. A timer of the kernel ends a wait for input and wakes the process up once.
+// The Go runtime waits for a [time.Timer] in whole milliseconds: first for a fraction too
+// short, then too long. Meanwhile its monitor thread, which knows the exact time, repeatedly
+// sleeps for 20 µs. So each timer that ends wakes up the process about ten times. A kernel
+// timer ends a wait for input and wakes the process up once.
 package kernel

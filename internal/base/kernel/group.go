@@ -46,10 +46,10 @@ func ReadUpTo(at int, name string, most int) []byte {
 	return text
 }
 
-// GroupDirs returns where the control group of a process may be, below a root that is "/" except in
-// tests: at its path in the hierarchy, which is valid for a process that shares our view of it, and
-// in the file system of the process, where a container shows its own group. controller is for
-// version 1 of the interface; version 2 has one directory for all controllers.
+// GroupDirs returns the directories where the control group of a process may be: at its path in the
+// hierarchy, which is valid if the process shares our view of the hierarchy, and in the file system
+// of the process, where a container shows its own group. root is "/" except in tests. controller is
+// for version 1 of the interface; version 2 has one directory for all controllers.
 func GroupDirs(root, process, controller string) []string {
 	base, path := "sys/fs/cgroup", ""
 	for line := range strings.Lines(string(ReadSmall(unix.AT_FDCWD, filepath.Join(root, "proc", process, "cgroup")))) {
@@ -70,8 +70,7 @@ func GroupDirs(root, process, controller string) []string {
 	return dirs
 }
 
-// Group is the control group of a process whose memory is counted. It is not safe for concurrent
-// use. Close it.
+// Group is the memory control group of a process. It is not safe for concurrent use. Close it.
 type Group struct {
 	dir int
 	v1  bool
@@ -82,9 +81,9 @@ type Memory struct {
 	Limit int64 // of this group itself; also 0 if there is no limit
 	Peak  int64 // the most that was in use
 
-	// Kills counts the processes of the group that the kernel has killed for lack of memory,
-	// whether the group's or the machine's. Hits counts how often the group itself was at its
-	// limit; in version 2, only if no memory could be freed.
+	// Kills counts the processes of the group that the kernel has killed because the group or the
+	// machine had no memory left. Hits counts how often the group itself was at its limit; in
+	// version 2, only if no memory could be freed.
 	Kills, Hits uint64
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // DeviceOf returns the device of the file system of a directory, such as "254:0", according to the
-// text of a process's mountinfo. It does not access the file system, which may be frozen, so it takes
-// a symbolic link in the path for a directory. Empty: no mount has the directory.
+// text of a process's mountinfo. It does not access the file system, which may be frozen, so it
+// treats a symbolic link in the path like a directory. It returns "" if no mount has the directory.
 func DeviceOf(mountinfo []byte, dir string) string {
 	device, longest := "", -1
 	for line := range strings.Lines(string(mountinfo)) {

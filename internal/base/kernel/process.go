@@ -34,10 +34,10 @@ const (
 	Other                 // a file with another name
 )
 
-// ProgramOf compares the executable of a process that this process can see with that of
-// this process. The kernel shows the executables of processes of the same user, unless they
-// have made themselves undumpable, as a sidecar does. A name proves nothing: a file with our
-// name may or may not be another version of this program.
+// ProgramOf compares the executable of a process that this process can see with its own
+// executable. The kernel shows the executables of the same user's processes, except processes
+// that have made themselves undumpable, as a sidecar does. A name proves nothing: a file with
+// our name may or may not be another version of this program.
 func ProgramOf(pid int) Program {
 	theirs := fmt.Sprintf("/proc/%d/exe", pid)
 	name, err := os.Readlink(theirs)
@@ -80,7 +80,7 @@ func StateOf(pid int) State {
 	return state
 }
 
-// thread returns the state of the process that the stat file of one of its threads shows.
+// thread returns the state of a process according to the stat file of one of its threads.
 func thread(stat []byte, first bool) State {
 	// The name of the thread is in parentheses, and can contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])

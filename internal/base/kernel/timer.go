@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Timer is a [time.Timer] or a [time.Ticker] on a descriptor, see timerfd_create(2). Its clock
-// is CLOCK_MONOTONIC. Its methods are for one goroutine. Create it with [NewTimer] or [NewTicker].
+// Timer is a [time.Timer] or a [time.Ticker] on a descriptor, see timerfd_create(2). Its clock is
+// CLOCK_MONOTONIC. Only one goroutine may call its methods. Create it with [NewTimer] or
+// [NewTicker].
 type Timer struct {
 	// C has room for one time: if the receiver is slow, the ticker drops times.
 	C <-chan time.Time
@@ -43,7 +44,8 @@ func NewTicker(d time.Duration) *Timer {
 	return t
 }
 
-// Reset begins again, with d. If the previous time is just ending, t may still send that end.
+// Reset starts the timer again, with d. If the previous time is just ending, t may still send
+// that end.
 func (t *Timer) Reset(d time.Duration) { t.reset(d) }
 
 // Stop ends the Timer and frees its descriptor. Nothing is sent afterwards.
@@ -79,10 +81,11 @@ func open(d time.Duration, periodic bool) (*Timer, error) {
 	}, nil
 }
 
-// phase is a moment at which all tickers of this process tick, in ns.
+// phase is a moment, in ns, at which all tickers of this process tick.
 var phase = rand.Int64N(int64(time.Second))
 
-// nextTick returns when a ticker ticks next, in ns: it ticks at the phase and every d.
+// nextTick returns when a ticker ticks next, in ns: it ticks at the phase and every d before
+// and after.
 func nextTick(now, d int64) int64 {
 	since := (now - phase) % d
 	if since < 0 { // the phase is ahead

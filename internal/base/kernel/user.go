@@ -9,8 +9,8 @@ import (
 type User struct {
 	UID, GID uint32
 
-	// GroupHidden says that GID may not be the group of the process: in a directory with the
-	// setgid bit, such as the kubelet makes for fsGroup, all files get the directory's group.
+	// GroupHidden means that GID may not be the group of the process: in a directory with the
+	// setgid bit, as the kubelet creates for fsGroup, all files get the directory's group.
 	GroupHidden bool
 }
 
@@ -28,8 +28,8 @@ func (u User) Settings() string {
 	return fmt.Sprintf("set runAsUser: %d, runAsGroup: %d", u.UID, u.GID)
 }
 
-// Advice returns the user of the JVM, and what to do so that its sidecar can speak to the
-// JVM. Every place that reports this uses these words.
+// Advice returns the user of the JVM, and what to do so that its sidecar can speak to the JVM.
+// All reports of this use these words.
 func (u User) Advice() string { return fmt.Sprintf("the JVM runs as %s: %s", u, u.Settings()) }
 
 // String returns the user and the group with a colon between them, if both are known.

@@ -12,10 +12,9 @@ import (
 // mark replaces the part that was cut off.
 const mark = "…"
 
-// Line returns s as one line without characters that a terminal interprets. A
-// line end or a tab becomes a space. Any other control character becomes a
-// question mark, as does a character that is invisible or changes the direction
-// of text. Bytes that are not UTF-8 become U+FFFD.
+// Line returns s as one line without characters that a terminal interprets. A line end or a tab
+// becomes a space. Any other control character becomes a question mark, and so does a character
+// that is invisible or changes the direction of text. Bytes that are not UTF-8 become U+FFFD.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -45,9 +44,9 @@ func Text(s string, limit int) string {
 	return s[:end] + mark
 }
 
-// Escaped is [Text] for values that a person must be able to find again:
-// characters that are not printable are written as in a Go string, "\n" or
-// "\u202e". It cuts between two characters of s.
+// Escaped is like [Text], for values that a person must be able to look up: unprintable
+// characters are written as in a Go string, such as "\n" or "\u202e". It cuts between two
+// characters of s.
 func Escaped(s string, limit int) string {
 	var b []byte
 	cut := 0

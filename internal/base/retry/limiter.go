@@ -2,11 +2,11 @@ package retry
 
 import "time"
 
-// limited is the shortest time between two equal lines of the log.
+// limited is the shortest time between two equal log lines.
 const limited = time.Minute
 
-// Limiter allows a line of the log at most once a minute, so that a cause that repeats often does
-// not fill the log. The zero value allows the first line.
+// Limiter allows a log line at most once a minute, so that a frequent cause does not fill the
+// log. The zero value allows the first line.
 type Limiter struct {
 	next    time.Time // no line is allowed before
 	skipped int       // lines that were not allowed since the last allowed line

@@ -1,4 +1,4 @@
-// Package retry waits before another try, and limits how often a line is repeated in the log.
+// Package retry waits before another try and limits how often a line is repeated in the log.
 package retry
 
 import (
@@ -32,5 +32,5 @@ func (b *Backoff) Next() time.Duration {
 	return b.last
 }
 
-// Reset records that a try succeeded: the next failure is the first one again.
+// Reset records that a try succeeded: the wait after the next failure is First again.
 func (b *Backoff) Reset() { b.last = 0 }

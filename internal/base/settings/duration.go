@@ -13,8 +13,8 @@ const day = 24 * time.Hour
 
 var errDuration = errors.New("write it like 500ms, 10s or 24h")
 
-// ParseDuration reads what [time.ParseDuration] reads, and days before it: 7d, 1d12h. A day
-// has 24 hours.
+// ParseDuration reads what [time.ParseDuration] reads, optionally preceded by days: 7d, 1d12h.
+// A day has 24 hours.
 func ParseDuration(text string) (time.Duration, error) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {

@@ -97,8 +97,8 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 	return bad
 }
 
-// shortestGuess is how many letters a misspelt flag must have for a guess: almost any two
-// shorter names are similar.
+// shortestGuess is how many letters a misspelt flag must have for a guess: almost any two names
+// that are shorter are similar.
 const shortestGuess = 4
 
 // Misspelt returns an error for each variable of environ (os.Environ) that begins with
@@ -124,9 +124,9 @@ func Misspelt(environ, flagNames []string) []error {
 // badValue matches the flag package's error for a bad value.
 var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]+): (.*)$`)
 
-// describe turns an error of the flag package into one that spells the flag as
-// our help does and says how to write the value. It resets a flag with a bad value
-// to its default, so that no later check reports the value again.
+// describe turns an error of the flag package into one that spells the flag as our help does
+// and says how to write the value. It resets a flag with a bad value to its default, so that
+// later checks do not report the value again.
 func describe(fs *flag.FlagSet, err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
@@ -148,7 +148,7 @@ func describe(fs *flag.FlagSet, err error) error {
 }
 
 // guessFlag suggests the known flag that is nearest to an unknown one. All names of one letter are
-// similar, so it makes no guess from or to such a name.
+// similar, so it neither guesses for such a name nor suggests one.
 func guessFlag(name string, known []string) string {
 	known = slices.DeleteFunc(known, func(k string) bool { return len(k) < 2 })
 	if len(name) < 2 {

@@ -14,7 +14,7 @@ type Log struct {
 	level  logLevel
 }
 
-// LogAt returns a Log at a level and above, unless a flag sets another level.
+// LogAt returns a Log that writes at a level and above, unless a flag sets another level.
 func LogAt(level slog.Level) Log { return Log{level: logLevel(level)} }
 
 // Flags declares the settings on fs, with the values of l as defaults.

@@ -14,10 +14,10 @@ func DidYouMean(word, prefix string, known []string) string {
 	return ""
 }
 
-// Nearest returns the word in words with the fewest differences from the given
-// one, the first of equals, or "" if none is similar enough. A mistake is a
-// letter that is added, missing, wrong, or swapped with its neighbour. Two
-// mistakes are too many for a short word. Case is ignored.
+// Nearest returns the one of words that differs least from the given word, or "" if none is
+// similar enough. Of words that differ equally, it returns the first. A mistake is a letter
+// that is added, missing, wrong, or swapped with its neighbour. Two mistakes are too many for a
+// short word. Case is ignored.
 func Nearest(word string, words []string) string {
 	word = strings.ToLower(word)
 	limit := 2
@@ -38,8 +38,8 @@ func Nearest(word string, words []string) string {
 	return found
 }
 
-// distance is the number of mistakes between a and b. It takes time
-// proportional to the product of their lengths.
+// distance returns how many mistakes turn a into b. It takes time proportional to the product
+// of their lengths.
 func distance(a, b string) int {
 	var before []int // the row before the previous row
 	above := make([]int, len(b)+1)

@@ -14,15 +14,15 @@ import (
 // The zero value is zero bytes.
 type Size int64
 
-// Powers of 1024 for defaults.
+// Powers of 1024, for defaults.
 const (
 	Ki Size = 1 << 10
 	Mi Size = 1 << 20
 	Gi Size = 1 << 30
 )
 
-// units lists the suffixes, larger binary ones first, because String takes the
-// first one that divides the value.
+// units lists the suffixes. Larger binary ones come first, because String takes the first
+// suffix that divides the value.
 var units = []struct {
 	suffix string
 	factor int64
@@ -45,7 +45,7 @@ func ParseSize(text string) (Size, error) {
 		return Size(n * factor), nil
 	}
 	f, err := strconv.ParseFloat(number, 64)
-	// The form is checked as well, because ParseFloat accepts "inf", "1e3" and "0x1p3".
+	// The form is checked too, because ParseFloat accepts "inf", "1e3" and "0x1p3".
 	if err != nil || strings.Trim(number, "0123456789.") != "" || f*float64(factor) >= math.MaxInt64 {
 		return 0, fmt.Errorf("%q is not a size (write it like 64Mi, 1Gi or 4096)", text)
 	}

@@ -18,28 +18,28 @@ const ownerName = "owner"
 // An owner gives a sign of life about once a second.
 const ownerPatience = 10 * time.Second
 
-// strangerPatience is how long, in all, a lock is valid whose holder is not seen to be this
-// program, whatever signs of life there are: the application can give these as well. It is
-// longer than a sidecar needs to drain and end.
+// strangerPatience is how long in all a lock is valid if its holder cannot be seen to be this
+// program. Signs of life do not extend the time, because the application can give them too. It
+// is longer than a sidecar needs to drain and end.
 const strangerPatience = time.Minute
 
-// lockBytes is how many bytes of the file Claim tries to lock: more than there
-// are dying owners at once.
+// lockBytes is how many bytes of the file Claim tries to lock. There are never that many dying
+// owners at once.
 const lockBytes int64 = 32
 
 // Former is how the last owner of a source ended.
 type Former string
 
-// The ends of owners. FormerStopped means that the owner called Close, even if a signal stopped it
-// and it gave up.
+// How the last owner may have ended. FormerStopped means that the owner called Close, even if a
+// signal had ended it and its drain was not complete.
 const (
-	NoFormer      Former = "first-start" // there was no owner since the tmpfs was made
+	NoFormer      Former = "first-start" // there has been no owner since the tmpfs was created
 	FormerStopped Former = "clean-stop"
 	FormerKilled  Former = "kill"
 )
 
-// stopped is the time to which an owner sets the file when it ends, which takes no memory of
-// the tmpfs.
+// stopped is the time to which an owner sets its file when it ends. Setting a time takes no
+// memory on the tmpfs.
 var stopped = time.Unix(0, 0)
 
 // ErrOwned reports that another sidecar owns the source. A later attempt
@@ -55,14 +55,13 @@ type Claimant struct {
 	waited time.Duration // how long Claim has been called, whatever it saw
 }
 
-// Claim makes this process the owner of the source of the state directory dir.
-// It does not block, and fails with [ErrOwned] while another sidecar is the owner.
+// Claim makes this process the owner of the source to which the state directory dir belongs. It does not
+// block, and fails with [ErrOwned] while another sidecar is the owner.
 //
-// The owner holds a POSIX lock on a byte of a file in dir: the kernel grants it to
-// one process, names that process to the others, and releases the lock when the
-// process ends. But a process that was killed in a call to a frozen disk keeps its
-// lock, and the application can take the lock too. So a lock is valid only while
-// its holder lives and may be a sidecar:
+// The owner holds a POSIX lock on a byte of a file in dir. The kernel grants the lock to one process, tells
+// other processes which one holds it, and releases it when that process ends. But a process that was killed
+// during a call to a frozen disk keeps its lock, and the application can take the lock too. So a lock is
+// valid only while its holder lives and may be a sidecar:
 //
 //	the holder is dying, or gives no sign of life for ownerPatience and is not stopped   no
 //	its executable is seen, and has another name                                         no
@@ -84,7 +83,7 @@ func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
 		err = lock(f)
 	}
 	if err == nil {
-		_, err = c.alone(f) // of two that have locked a byte at once, the later one sees the other
+		_, err = c.alone(f) // if two processes have locked a byte at the same time, the later one sees the other
 	}
 	if err != nil {
 		f.Close()
@@ -113,7 +112,7 @@ func formerOf(f *os.File, fresh bool) Former {
 	return FormerKilled
 }
 
-// listen updates how long no owner has given a sign of life.
+// listen updates how long there has been no sign of life from an owner.
 func (c *Claimant) listen(f *os.File) {
 	now := time.Now()
 	passed := time.Duration(0)
@@ -134,9 +133,9 @@ func (c *Claimant) listen(f *os.File) {
 	}
 }
 
-// alone fails with ErrOwned if another process that may own the
-// source holds a lock on f. Otherwise it returns which process holds a lock without owning
-// the source, and why, or "".
+// alone fails with ErrOwned if another process that may own the source holds a lock on f.
+// Otherwise it returns which process holds a lock without owning the source, and why it does
+// not own the source, or "".
 func (c *Claimant) alone(f *os.File) (ousted string, err error) {
 	for at := range lockBytes {
 		l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
@@ -175,7 +174,7 @@ func (c *Claimant) void(pid int) string {
 	return ""
 }
 
-// owned names the owner, unless this process cannot see it.
+// owned returns ErrOwned with the process ID of the owner, if this process can see the owner.
 func owned(pid int) error {
 	if pid <= 0 {
 		return ErrOwned
@@ -198,17 +197,17 @@ func lock(f *os.File) error {
 	return fmt.Errorf("lock %s: other processes have locked all of it", f.Name())
 }
 
-// Owner is the ownership of a source. The owner calls Beat about once a second.
+// Owner is the ownership of a source. Its holder calls Beat about once a second.
 type Owner struct {
 	Ousted   string // the process that held a lock without owning the source, and why; empty: none
-	Unlocked error  // why nothing keeps a second sidecar out; nil: the lock does
+	Unlocked error  // why there is no lock to keep a second sidecar out; nil: there is one
 	Former   Former // empty: Unlocked
 
 	dir  *os.File
 	file *os.File // nil: Unlocked
 }
 
-// Beat gives a sign of life. It needs no memory of the tmpfs.
+// Beat gives a sign of life. It needs no memory on the tmpfs.
 func (o *Owner) Beat() { o.date(time.Now()) }
 
 // date sets the time of the file.

@@ -24,7 +24,7 @@ func OpenRoot(source string) (*os.Root, error) {
 	return root, nil
 }
 
-// CreateRoot is OpenRoot that creates the state directory if it is missing.
+// CreateRoot is like OpenRoot, but creates the state directory if it is missing.
 func CreateRoot(source string) (*os.Root, error) {
 	root, err := OpenRoot(source)
 	if err != nil {

@@ -32,7 +32,7 @@ func Open(source *os.File) (*os.File, error) {
 	}
 	fd, err := open(at)
 	if err == unix.ENOTDIR || err == unix.ELOOP {
-		// Something else has the directory's name: move it away.
+		// Something else has the directory's name, and is moved away.
 		_ = unix.Unlinkat(at, Name, 0)
 		if err = unix.Mkdirat(at, Name, 0o700); err == nil {
 			fd, err = open(at)
@@ -53,7 +53,7 @@ func open(source int) (int, error) {
 	return unix.Openat(source, Name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// OwnerHint names the user as whom the sidecar would have to run.
+// OwnerHint returns a hint that names the user as whom the sidecar would have to run.
 func OwnerHint(uid, gid, mode uint32) string {
 	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; ullage runs as uid %d, gid %d",
 		uid, gid, mode&0o7777, os.Geteuid(), os.Getegid())
@@ -72,10 +72,10 @@ func Dup(dir *os.File) *os.File {
 	return os.NewFile(uintptr(fd), dir.Name())
 }
 
-// OpenFile opens one of the sidecar's files in dir, which is nil while the
-// source is missing. The application can put anything there. So OpenFile
-// follows no link, and refuses every file that is not a regular file with one
-// name. A missing file, without unix.O_CREAT, is [fs.ErrNotExist].
+// OpenFile opens one of the sidecar's files in dir, which is nil while the source is missing.
+// The application can put anything there. So OpenFile follows no link and refuses every file
+// that is not a regular file with one name. If the file is missing and flags lack unix.O_CREAT,
+// the error is [fs.ErrNotExist].
 func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
 	if dir == nil {
 		return nil, fmt.Errorf("open %s: the source is missing: %w", name, fs.ErrNotExist)

@@ -2,7 +2,7 @@ package untrusted
 
 import "io"
 
-// batch is how many entries of a directory are in memory.
+// batch is how many entries of a directory are in memory at a time.
 const batch = 512
 
 // EachEntry calls fn with every entry of a directory that was not read yet. Others may add any number

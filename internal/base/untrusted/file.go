@@ -16,10 +16,10 @@ import (
 // ErrNotRegular is what [OpenFile] returns for a FIFO, a socket or a device.
 var ErrNotRegular = errors.New("not a regular file")
 
-// OpenFile opens a regular file in an open directory in which others may have put anything
-// under its name. It follows no link ([unix.ELOOP]), opens no directory ([unix.EISDIR]), and
-// does not wait for the other end of a FIFO. If dir is nil, name is a path, in which links are
-// followed except for the last name. mode is for a file that OpenFile creates.
+// OpenFile opens a regular file in an open directory where others may have put anything under
+// its name. It follows no link ([unix.ELOOP]), opens no directory ([unix.EISDIR]), and does not
+// wait for the other end of a FIFO. If dir is nil, name is a path, in which links are followed
+// except for the last name. mode is for a file that OpenFile creates.
 func OpenFile(dir *os.File, name string, flags int, mode uint32) (*os.File, error) {
 	at, path := unix.AT_FDCWD, name
 	if dir != nil {

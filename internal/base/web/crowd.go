@@ -12,13 +12,13 @@ import (
 // that has received nothing for the longest time, even if the server is
 // answering it. most must be at least 1.
 //
-// A listener that stops accepting when it is full (as LimitListener of
-// golang.org/x/net/netutil does) has the same bound, but clients that hold
-// their connections lock out all others: a kubelet's probe would wait in the
-// kernel's queue after thousands of clients, which stay as long as the server's
-// deadlines allow, and then time out. This listener always accepts a
-// new connection. It closes an idle connection only after as many later connections
-// as it may hold. A probe survives, because it sends its request at once.
+// A listener that stops accepting when it is full (like LimitListener of
+// golang.org/x/net/netutil) has the same bound, but there, clients that hold their connections
+// lock out all others. A kubelet's probe would wait in the kernel's queue after thousands of
+// clients, each of which stays as long as the server's deadlines allow, and then time out. This
+// listener always accepts a new connection. An idle connection is closed only once as many
+// later connections have arrived as the listener may hold. A probe survives, because it sends
+// its request at once.
 func Limit(l net.Listener, most int) net.Listener {
 	return &listener{Listener: l, most: most}
 }
@@ -61,7 +61,7 @@ type conn struct {
 	place    *list.Element
 }
 
-// Read reads. The first byte makes the connection the least idle one.
+// Read reads from the connection. The first byte makes the connection the least idle one.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {

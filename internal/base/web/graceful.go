@@ -12,9 +12,9 @@ import (
 // ErrHandler is why a [Stopper] gave up waiting.
 var ErrHandler = errors.New("a request handler does not return")
 
-// Stopper ends one HTTP server: it lets requests under way finish, cuts off clients that
-// take too long, and waits for the goroutines that serve them. Make one with [NewStopper];
-// the zero value is not usable.
+// Stopper ends one HTTP server: it lets requests in progress finish, cuts off clients that take
+// too long, and waits for the goroutines that serve them. Make one with [NewStopper]; the zero
+// value is not usable.
 type Stopper struct {
 	server *http.Server
 	within time.Duration
@@ -31,7 +31,7 @@ func NewStopper(server *http.Server, within time.Duration) *Stopper {
 }
 
 // Serve calls serve, which runs the server. When end is closed, Serve stops the server. The
-// error says why serve returned before that, or is that of [Stopper.Stop].
+// error says why serve returned before that, or is the error of [Stopper.Stop].
 func (s *Stopper) Serve(end <-chan struct{}, serve func() error) error {
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
@@ -45,16 +45,16 @@ func (s *Stopper) Serve(end <-chan struct{}, serve func() error) error {
 	return err
 }
 
-// Stop closes the listener, lets requests under way finish, closes every
-// connection and waits for their goroutines. A client that holds its connection
-// delays it by no more than within. A handler that ignores this is abandoned
-// after another within, and the error is [ErrHandler]. There is no other error. A hijacked
-// connection belongs to its handler: Stop neither closes it nor waits for it.
+// Stop closes the listener, lets requests in progress finish, closes every connection and waits
+// for their goroutines. A client that holds its connection delays Stop by at most the time
+// within. A handler that then still runs is abandoned after the same time again, and the error
+// is [ErrHandler]. There is no other error. A hijacked connection belongs to its handler: Stop
+// neither closes it nor waits for it.
 func (s *Stopper) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.within)
 	defer cancel()
 	if s.server.Shutdown(ctx) != nil {
-		// The deadline passed: some client is slow. It has had its chance.
+		// The deadline has passed because some client is slow. That client is cut off.
 		s.server.Close()
 	}
 	gone := make(chan struct{})
