@@ -59,9 +59,9 @@ func New(cfg Config, source string) *Client {
 }
 
 // Run runs one command in a JVM and returns the answer to [List] or [Describe]. Any other command
-// succeeds only if the answer is empty; any text is an error of kind Refused. Every error is an
-// [*Error]. After the caller's context has ended, the error wraps the context's error. If the JVM
-// does not listen yet and its process is visible, Run makes it listen, unless the Client is
+// succeeds only if the answer is empty: any text becomes an error of kind Refused. Every error is
+// an [*Error]. Once the caller's context has ended, the error wraps the context's error. If the
+// JVM does not listen yet and its process is visible, Run makes it listen, unless the Client is
 // passive.
 func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	if cmd == (Command{}) {
@@ -190,8 +190,8 @@ func (c *Client) explainClosed(j JVM, err error) error {
 	return e
 }
 
-// Alive reports whether the same run of the JVM still seems to exist. It does not connect, although
-// a killed JVM leaves its socket behind.
+// Alive reports whether the same run of the JVM still seems to exist. It does not connect to the
+// JVM, so the socket that a killed JVM has left behind looks alive.
 func (c *Client) Alive(j JVM) bool {
 	if j.host != 0 {
 		start, err := startTime(j.host)
@@ -203,7 +203,7 @@ func (c *Client) Alive(j JVM) bool {
 }
 
 // Ended reports whether the run with this ID has certainly ended. If only the JVM's socket is
-// known, that is never certain: another process may have removed the socket.
+// known, the end is never certain: another process may have removed the socket.
 func Ended(id string) bool {
 	parts := strings.Split(id, "/")
 	if len(parts) != 3 {

@@ -14,10 +14,10 @@ import (
 const MaxCommand = 1024
 
 // maxMerged is the greatest number of items in the selection of a raised output. HotSpot aborts
-// ("Cannot find maximal selection") if the items give the same level to all tag sets except the tag
-// set without tags, which only "all" selects and which has another level. A command of 56 items and
-// 948 bytes aborted 17.0.15. The abort needs an item for each tag set with a single tag: JDK 17 has
-// 43 of these, JDK 25 has 54. A listed selection alone never causes the abort.
+// ("Cannot find maximal selection") if the items give the same level to all tag sets except the one
+// without tags, which only "all" selects, and that one has a different level. A command of 56 items
+// and 948 bytes aborted 17.0.15. The abort needs an item for each tag set that consists of a single
+// tag: JDK 17 has 43 such tag sets, JDK 25 has 54. A listed selection alone never causes the abort.
 const maxMerged = 32
 
 // Command is one VM.log command line, or the fixed commands of [Describe]. Only the functions of
@@ -34,8 +34,8 @@ func List() Command { return Command{"VM.log list"} }
 // Rotate is the command that rotates every file output of the JVM that has archives.
 func Rotate() Command { return Command{"VM.log rotate"} }
 
-// Configure sets base's output to base's own selection, followed by raise. The output's present
-// selection does not matter, because a listed selection begins with "all=". With the zero
+// Configure sets base's output to base's own selection, followed by raise. The current selection
+// of the output does not matter, because a listed selection begins with "all=". With the zero
 // Selection, Configure restores base. It does not change options.
 //
 // Configure fails if base.Err is set, if base does not have the form that [ParseList] returns, if
@@ -65,8 +65,8 @@ func Configure(base Output, raise ask.Selection) (Command, error) {
 	return Command{line}, nil
 }
 
-// Create makes a JVM create a file output with a selection. The JVM must not list an output with
-// that name: it would add the selection to the selection of that output and refuse the options. The
+// Create makes a JVM create a file output with a selection. The JVM must not already list an output
+// with that name: it would add the selection to that output's own and refuse the options. The
 // options have the form in which the JVM lists them.
 func Create(o Output, what ask.Selection) (Command, error) {
 	err := o.Err
@@ -91,7 +91,7 @@ func Create(o Output, what ask.Selection) (Command, error) {
 }
 
 // Delete makes a JVM close and forget a file output. The file remains. The JVM must list an output
-// with that name: otherwise, it would open a file with that name and rename an existing one.
+// with that name: otherwise, it would open a file with that name and rename an existing file.
 func Delete(name string) (Command, error) {
 	err := checkName(name)
 	if err == nil && !strings.HasPrefix(name, filePrefix) {

@@ -45,8 +45,8 @@ type Config struct {
 	// or the number in the name of the socket. Not a flag.
 	PID int
 
-	// Passive leaves a JVM alone that does not listen yet, instead of sending it a signal to make
-	// it listen. Not a flag.
+	// Passive means that a JVM that does not listen yet is left alone, instead of being sent a
+	// signal that makes it listen. Not a flag.
 	Passive bool
 
 	// Timeout bounds one command, from looking up the socket to the last byte

@@ -19,7 +19,7 @@ type Description struct {
 }
 
 // maxDescribed bounds each text of a Description in bytes, and maxFlags bounds its Flags. The flags of the injector
-// come first, and the flags that say what the JVM does when its heap is full may come after them.
+// come first; the flags that say what the JVM does when its heap is full may follow.
 const (
 	maxDescribed = 128
 	maxFlags     = 1024

@@ -16,7 +16,7 @@
 //
 // SIGQUIT kills a process that has no handler for it. It makes a JVM that already listens print a
 // thread dump. So the package first opens a descriptor of the process. Then it checks the start
-// time and the handler of the process, and that there is no live socket. Only then does it send the
+// time of the process, its handler, and that there is no live socket. Only then does it send the
 // signal, through that descriptor. Without the descriptor, another process could get the process ID
 // after the checks and be killed. A JVM that does not react gets the next signal after 30 seconds.
 //
@@ -30,8 +30,9 @@
 //
 // # Permission
 //
-// HotSpot serves its own effective uid and gid, and root, and closes other connections without a
-// reply. Before the package sends a byte, it asks the kernel which process listens (SO_PEERCRED).
+// HotSpot serves clients with its own effective uid and gid, and root. It closes other connections
+// without a reply. Before the package sends a byte, it asks the kernel which process listens
+// (SO_PEERCRED).
 //
 // # Protocol
 //
@@ -39,8 +40,8 @@
 // strings, each ended by a NUL: "1", "jcmd", the command line (at most 1024 bytes) and two empty
 // strings. The reply is a status, a newline and text up to the end of the connection. Status 0
 // means that the transport worked: VM.log has succeeded only if the text is also empty. A command
-// line may contain several commands, one on each line; their texts follow one another. So a JVM
-// describes itself in one reply.
+// line may contain several commands, one on each line; the reply has their texts one after the
+// other. So a JVM can describe itself in one reply.
 //
 // The server has one thread and a backlog of five. The package connects once for each command, once
 // more to inspect a JVM that did not answer, and once for a Witness. It waits while the backlog is
@@ -54,5 +55,5 @@
 // without following a link and without blocking, checks its type and owner, and connects through
 // that descriptor: a path might lead to something else after the check. It resolves the paths of a
 // JVM inside the JVM's own root. It reads directories, files and replies only up to a bound, and
-// each command as a whole has a single deadline.
+// each command has one deadline for all its steps.
 package attach

@@ -24,7 +24,7 @@ const (
 // finding is the result of one Find so far.
 type finding struct {
 	Found
-	known map[string]bool // IDs of JVMs that are found whatever files they have open
+	known map[string]bool // IDs of JVMs that are found no matter which files they have open
 	all   bool            // every JVM is found
 	seen  map[inode]bool  // sockets of JVMs whose processes are visible, whether these are found or not
 }
@@ -92,7 +92,7 @@ func (c *Client) survey(ctx context.Context, all bool, known []string) Found {
 	return f.Found
 }
 
-// explainNone adds a problem if the configuration names a single JVM and that JVM was not found.
+// explainNone adds a problem if the configuration names one JVM and that JVM was not found.
 func (c *Client) explainNone(f *finding) {
 	if c.cfg.PID == 0 || c.cfg.Mode == Off {
 		return
@@ -106,8 +106,8 @@ func (c *Client) explainNone(f *finding) {
 	}
 }
 
-// preferred sorts candidates: known JVMs first, then running JVMs, then sockets on which another
-// user's process listens, however new these are.
+// preferred sorts candidates: known JVMs first, then running JVMs, and last, however new,
+// sockets on which another user's process listens.
 func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]bool) []JVM {
 	var first, running, rest []JVM
 	for _, j := range jvms {
@@ -187,7 +187,7 @@ type verdict struct {
 	exe    string
 	isJVM  bool
 	formed time.Time
-	until  time.Time // when to check a process again that is not a JVM: the older the process, the later
+	until  time.Time // when to check again a process that is not a JVM: the older the process, the later
 }
 
 // isJVM returns the verdict on a process. was is the previous verdict. If that verdict still holds,

@@ -10,10 +10,10 @@ import (
 )
 
 // deadly is a tag set that must not be raised at run time. If perf+class+link is at info or below,
-// HotSpot counts the methods that it links. It creates the counter at its start, and only if the
-// level is at info or below at that time. If the level is raised later, the JVM dies with SIGSEGV
-// in Method::link_method when it loads the next class (25.0.3). all=info and perf* are enough to
-// raise it. JDK 17 has no such tag set.
+// HotSpot counts the methods that it links. It creates the counter only at its start, and only if
+// the level is at info or below at that time. If the level is raised later, the JVM dies with
+// SIGSEGV in Method::link_method when it loads the next class (25.0.3). Selections such as
+// all=info or perf* are enough to raise it. JDK 17 has no such tag set.
 const deadly = "perf+class+link"
 
 var deadlyTags = strings.Split(deadly, "+")

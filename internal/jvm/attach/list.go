@@ -18,13 +18,13 @@ const (
 	listHeader = "Log output configuration:\n"
 )
 
-// lossLen is the length at which a selection listed by a JDK before 20 may lack an item and still
-// look well formed. Such a JVM writes each item into a buffer of 256 bytes, doubled as needed. If
-// the text so far fills the buffer to the last byte, the comma overwrites the NUL, and the next
-// item is written after a NUL that a failed attempt left at offset 255 (or 511). If there is not
-// even room for the tags of an item, a "=" replaces a comma, and the tags may be missing. That can
-// happen from about 240 bytes, and the result is never well formed. OpenJDK fixed both with
-// JDK-8294362.
+// lossLen is the length from which a selection that a JDK before 20 lists may lack an item and
+// still look well-formed. Such a JVM writes each item into a buffer of 256 bytes, doubled as
+// needed. If the text so far fills the buffer to the last byte, the comma overwrites the NUL, and
+// the next item is written after a NUL that a failed attempt left at offset 255 (or 511). If there
+// is not even room for the tags of an item, a "=" replaces a comma, and the tags may be missing.
+// The latter can happen at about 240 bytes or more, and the result is never well-formed. OpenJDK
+// fixed both bugs with JDK-8294362.
 const lossLen = 255
 
 // Output is one log output as VM.log lists it. All texts are verbatim.
@@ -67,15 +67,14 @@ func OnNoDisk(file string) bool {
 //
 //	#<n>: <name> all=<level>(,<tags>[*]=<level>)* (none|<decorator>(,<decorator>)*)[ <k=v,...>][ (reconfigured)]
 //
-// If an output does not have exactly that form, it is returned with Err and with its readable
-// parts. For any other output, [Configure] can make a command, unless the command gets too long.
-// ParseList itself fails only if there is no section "Log output configuration:" that begins with
-// an output, or if the limits are exceeded.
+// If an output does not have exactly that form, it is returned with Err and with its readable parts. For any
+// other output, [Configure] can make a command unless that would be too long. ParseList itself fails only if
+// there is no section "Log output configuration:" that begins with an output, or if the limits are exceeded.
 func ParseList(text string) ([]Output, error) {
 	if len(text) > maxList {
 		return nil, fmt.Errorf("parse VM.log list: the reply has %d bytes, at most %d are allowed", len(text), maxList)
 	}
-	// Use the first occurrence: names, which may contain anything, come after it.
+	// Use the first occurrence: names, which may contain anything, follow it.
 	_, section, ok := strings.Cut("\n"+text, "\n"+listHeader)
 	if !ok {
 		return nil, fmt.Errorf("parse VM.log list: the reply has no section %q", strings.TrimSpace(listHeader))
@@ -138,8 +137,8 @@ func parseOutput(line string) (Output, bool) {
 	return o, true
 }
 
-// split splits the text from its end. No other way is unambiguous: a name can contain anything. The
-// parts after the name contain no space, and of the last fields only the options contain a "=".
+// split splits the text from its end. Any other way would be ambiguous, because a name can contain
+// anything. The parts after the name contain no space, and only the options contain a "=".
 func (o *Output) split(text string) bool {
 	text, reconfigured := strings.CutSuffix(text, " (reconfigured)")
 	text, decorators := cutLast(text)

@@ -17,8 +17,7 @@ import (
 const maxMounts = 64
 
 // SourcePath returns the path of the source in the JVM's view. If only the JVM's socket is known,
-// the source must have the same path in both containers; whether that is so cannot be checked from
-// here.
+// the source must have the same path in both containers, which cannot be checked from here.
 func (c *Client) SourcePath(j JVM) (string, error) {
 	source, err := filepath.Abs(c.source)
 	if err != nil {

@@ -108,7 +108,7 @@ func parseStatus(text string) (status, error) {
 		pid:     int(number("NSpid", -1, 10, 23)),
 		threads: int(number("Threads", 0, 10, 31)),
 	}
-	// Bit n-1 stands for signal n.
+	// Bit n-1 represents signal n.
 	s.catchesQuit = number("SigCgt", 0, 16, 64)>>(unix.SIGQUIT-1)&1 == 1
 	return s, bad
 }
@@ -212,7 +212,7 @@ func openIn(root int, path string, flags uint64) (int, error) {
 	}
 	for range 16 {
 		fd, err := unix.Openat2(root, path, &how)
-		// The kernel gives up if something is renamed during the lookup.
+		// The kernel gives up with EAGAIN if something is renamed during the lookup.
 		if err != unix.EAGAIN && err != unix.EINTR {
 			return fd, err
 		}

@@ -35,7 +35,7 @@ func (c *Client) findProcesses(ctx context.Context, f *finding) {
 	if err != nil {
 		f.problem(&Error{Kind: OtherError, JVM: "/proc", Text: "look for processes", Err: err})
 	}
-	boot, _ := bootID() // without it, Ended reports the end of no run
+	boot, _ := bootID() // without it, Ended never reports the end of a run
 	s := scan{client: c, boot: boot, names: map[string]bool{}, found: f}
 	files, _ := list(c.source) // a missing source has no files
 	for _, name := range files {

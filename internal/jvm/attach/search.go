@@ -2,8 +2,8 @@ package attach
 
 import "time"
 
-// CalmInterval is how often a [Search] is due while nothing suggests a new JVM: a shell that has
-// been waiting for a long time may have become a JVM.
+// CalmInterval is how often a [Search] is due while nothing suggests a new JVM: even a process
+// that has been a shell for a long time may have become a JVM.
 const CalmInterval = time.Minute
 
 // Search decides when to look for JVMs. A look examines every process of the
@@ -18,8 +18,8 @@ type Search struct {
 	looked time.Time // when the last look was
 }
 
-// Due reports whether a look is due: [Client.Surroundings], which is passed as around, has changed
-// recently, a JVM has ended, or the last look was long ago.
+// Due reports whether a look is due, because [Client.Surroundings], which is passed as around, has
+// changed recently, because a JVM has ended, or because the last look was long ago.
 func (s *Search) Due(around uint64, ended bool, now time.Time) bool {
 	if ended || around != s.around {
 		s.around, s.left = around, s.Looks

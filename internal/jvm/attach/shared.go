@@ -57,8 +57,8 @@ func (c *Client) findSockets(ctx context.Context, f *finding) {
 
 // stale returns the sockets without a listener. A stopped or busy JVM still listens: the kernel
 // accepts connections for it until its backlog is full. HotSpot listens before it gives the socket
-// its name. To be sure, stale retries a young socket until it is refusedFor old, and the socket of
-// a JVM that may be raised for a time of refusedFor. All sockets share that time.
+// its name. To be sure, stale retries a young socket until the socket is refusedFor old, and the
+// socket of a JVM that may be raised for as long as refusedFor. All sockets share that time.
 func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool) (stale []JVM) {
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -119,7 +119,7 @@ func (c *Client) Surroundings() uint64 {
 	}
 	pids, _ := visible()
 	for _, pid := range pids {
-		sum += maphash.Comparable(c.seed, pid) // whatever the order in which /proc lists them
+		sum += maphash.Comparable(c.seed, pid) // the sum does not depend on the order in which /proc lists them
 	}
 	return sum
 }

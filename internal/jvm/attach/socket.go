@@ -39,8 +39,8 @@ func (i inode) young() bool {
 
 func (i inode) String() string { return fmt.Sprintf("%d:%d:%d", i.dev, i.ino, i.born) }
 
-// socket is an open attach socket. Its descriptor cannot block (O_PATH), and still refers to the
-// inode if the name is changed.
+// socket is an open attach socket. Its descriptor cannot block (O_PATH), and refers to the inode
+// even if the name changes.
 type socket struct {
 	fd       int
 	id       inode
@@ -124,7 +124,7 @@ func (s *socket) dial(ctx context.Context, grace time.Duration) (*conn, error) {
 }
 
 // connect connects once, without waiting. It uses the descriptor, so that neither a replaced name
-// nor the limit of 108 bytes for a socket address matters.
+// nor the limit of 108 bytes on a socket address matters.
 func (s *socket) connect() (*conn, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

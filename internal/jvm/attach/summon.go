@@ -16,9 +16,9 @@ import (
 // each SIGQUIT may make the JVM print a thread dump into the application's output.
 const retryAfter = 30 * time.Second
 
-// summon makes a JVM listen that does not listen yet, and connects to it. On SIGQUIT, the JVM looks
-// for a trigger file: if the file exists, the JVM opens its socket; otherwise, it prints a thread
-// dump. stale is the file that has the name of the socket now, if there is such a file.
+// summon makes a JVM that does not listen yet open its socket, and connects to it. On SIGQUIT, the
+// JVM looks for a trigger file: if the file exists, the JVM opens its socket; otherwise, it prints
+// a thread dump. stale is the file that now has the name of the socket, if there is one.
 func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) {
 	if err := c.maySummon(j); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) 
 		return nil, err
 	}
 	if !st.catchesQuit || !runsVM(j.host) {
-		// The signal would kill it.
+		// The signal would kill the process.
 		return nil, &Error{Kind: Disabled, JVM: j.String(),
 			Text: "it does not listen, and SIGQUIT would kill it (it has just started, or was started with -Xrs and lost its socket): start it with -XX:+StartAttachListener"}
 	}

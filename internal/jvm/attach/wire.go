@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxReply is in bytes. A list of JDK 25 has fewer than ten thousand. If there are 16 forged
-	// JVMs at once, the most that Find returns, a sidecar holds each of their replies twice.
+	// maxReply is in bytes. A list of JDK 25 has fewer than ten thousand bytes. In the worst case,
+	// a sidecar holds the replies of 16 forged JVMs, the most that Find returns, twice each.
 	maxReply = 256 << 10
 
 	// badVersion is ATTACH_ERROR_BADVERSION in HotSpot's attachListener.hpp.

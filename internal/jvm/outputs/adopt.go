@@ -46,10 +46,10 @@ func (d Talk) OutputFor(j attach.JVM) (name string, err error) {
 	return name, nil
 }
 
-// Adopt gives a JVM an output. Call it only if the JVM does not list that output. If Adopt
-// fails, the JVM may have the output nevertheless, with all or part of the selection: remove
-// it with [Talk.Release]. The error wraps [ErrElsewhere] if the JVM has the output and its
-// file is not in the source.
+// Adopt gives a JVM an output. Call it only if the JVM does not list that output. Even if Adopt
+// fails, the JVM may have the output, with all or part of the selection: remove it with
+// [Talk.Release]. The error wraps [ErrElsewhere] if the JVM has the output and its file is not
+// in the source.
 func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Selection) error {
 	o := attach.Output{Name: name, Selection: "all=off", Decorators: ask.OutputDecorators, Options: cmp.Or(d.cfg.Options, ask.OutputOptions)}
 	guarded := attach.Guard(o, what)
@@ -77,8 +77,8 @@ func (d Talk) create(ctx context.Context, j attach.JVM, o attach.Output, what as
 	return err
 }
 
-// Release removes an output from a JVM that lists it. It succeeds when a list has
-// shown that the JVM does not have the output.
+// Release removes an output from a JVM that lists it. It succeeds only if a later list shows
+// that the JVM no longer has the output.
 func (d Talk) Release(ctx context.Context, j attach.JVM, name string) error {
 	listed, err := d.List(ctx, j)
 	if err != nil || !Lists(listed, name) {

@@ -20,15 +20,15 @@ type Listed struct {
 	Outputs []ListedOutput     // none if Stale
 }
 
-// ListedOutput is one output of a JVM. Its Err is always nil; Problem has the text of that error
-// instead.
+// ListedOutput is one output of a JVM. The field Err is always nil; Problem has the text of the
+// error instead.
 type ListedOutput struct {
 	attach.Output
 	Shipped bool
 	Raised  string // the selection that a raise adds to the output's own; empty: not raised
 	Problem string // why the output is not changed; empty: it may be changed
 
-	// ByName reports that a raise changes the output only if it names the stream, because the lines
+	// ByName means that a raise changes the output only if it names the stream, because the lines
 	// do not show their level.
 	ByName bool
 }

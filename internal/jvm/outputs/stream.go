@@ -41,8 +41,8 @@ func expanded(j attach.JVM, o attach.Output) string {
 	return strings.Replace(filepath.Base(o.File()), pidMark, strconv.Itoa(j.PID), 1)
 }
 
-// streamsOf returns the names by which an output's stream may be called: the name of the stream
-// that is shipped, with any time, and the names with what the JVM's list shows.
+// streamsOf returns the names that people may use for an output's stream: that of the shipped
+// stream, with any time, and the names in the form that the JVM's list shows.
 func streamsOf(j attach.JVM, o attach.Output) []string {
 	return []string{naming.StreamOf(strings.Replace(expanded(j, o), timeMark, someTime, 1)), Stream(j, o), naming.StreamOf(filepath.Base(o.File()))}
 }

@@ -97,8 +97,8 @@ func (d Talk) set(ctx context.Context, j attach.JVM, o attach.Output, raise ask.
 	return err
 }
 
-// Ships reports whether the sidecar ships the files of the output. A name that
-// is not valid UTF-8 would change when it is saved and read back.
+// Ships reports whether the sidecar ships the files of the output. A name must be valid UTF-8,
+// because any other name would change when it is saved and read back.
 func (d Talk) Ships(j attach.JVM, o attach.Output) bool {
 	file := o.File()
 	if file == "" || !utf8.ValidString(file) || !d.JVMs.Ships(j, o) {
