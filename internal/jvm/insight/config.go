@@ -9,7 +9,7 @@ import (
 
 // Config holds the settings of an [Insight].
 type Config struct {
-	// On says whether metrics of the JVM are read from the lines.
+	// On says whether metrics of the JVM are derived from its log lines.
 	On bool
 
 	// Floor is the shortest duration at which a stop may be suspected of being a stall. Another
@@ -17,7 +17,7 @@ type Config struct {
 	Floor pause.Floor
 
 	// Dest is the directory of the destination. The evidence of a verdict names the device of that
-	// directory. If empty, it names no such device. Not a flag.
+	// directory. If Dest is empty, the evidence names no such device. Not a flag.
 	Dest string
 
 	// Root is the directory that contains the kernel's proc and sys. Not a flag.

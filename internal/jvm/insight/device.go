@@ -17,9 +17,10 @@ const (
 	maxDeviceName = 32 // the kernel's DISK_NAME_LEN
 )
 
-// device has the counters of a block device at one time. They begin when the device appears.
+// device has the counters of a block device at one time. They start at zero when the device
+// appears.
 type device struct {
-	name   [maxDeviceName]byte // padded with zeros; an array, since samples are overwritten again and again
+	name   [maxDeviceName]byte // padded with zeros; an array, because samples are overwritten again and again
 	done   int64               // completed reads and writes
 	waited time.Duration       // the sum of their durations
 	busy   time.Duration       // the time during which a request was under way
@@ -30,8 +31,8 @@ func (d *device) String() string { return string(bytes.TrimRight(d.name[:], "\x0
 // devices reads the counters of the node's disks into list, as many as fit, and returns how many it
 // read. It leaves out disks that were never used, loop devices, memory disks and partitions: if a
 // request waits for a partition, it waits for the disk. numbered is the disk that has a number such
-// as "254:0" or a partition with that number, whether that disk is in the list or not. It is zero
-// if there is no such disk.
+// as "254:0", or a partition with that number, even if that disk is not in the list. It is zero if
+// there is no such disk.
 func (k kernelCounters) devices(list *[maxDevices]device, number string) (n int, numbered device) {
 	var last device // the last device that is not a partition
 	disk := ""
@@ -115,8 +116,8 @@ func isPartition(disk, name string) bool {
 	return err == nil
 }
 
-// busiest returns the growth of the counters, between two samples, of the disk that was busy
-// longest. ok is false unless that disk was busy for at least half of the time.
+// busiest returns how much the counters of the disk that was busy longest grew between two
+// samples. ok is false unless that disk was busy for at least half of the time.
 func busiest(from, to *sample) (grown device, ok bool) {
 	for i := range to.disks[:to.numDisks] {
 		is := &to.disks[i]

@@ -15,7 +15,7 @@ func evidence(k counter, whose string, was, is *counts, from, to *sample) string
 	span := to.at.Sub(from.at)
 	var said []string
 	if k == throttled {
-		sum := "" // the kernel counts the time of each processor, and several JVMs may have a limit each
+		sum := "" // a sum, because the kernel adds up the time of all processors, and several JVMs may each have a limit
 		if is.some[k]-was.some[k] > span {
 			sum = ", as the sum of all processors,"
 		}
@@ -35,8 +35,8 @@ func evidence(k counter, whose string, was, is *counts, from, to *sample) string
 	return strings.Join(append(said, text), "; ")
 }
 
-// deviceEvidence describes the work of the busiest disk between two samples, and that of the
-// destination's own disk, whether busy or not.
+// deviceEvidence describes the work of the busiest disk and of the destination's own disk, busy
+// or not, between two samples.
 func deviceEvidence(from, to *sample) (said []string) {
 	span := to.at.Sub(from.at)
 	say := func(d *device, name string) {

@@ -15,28 +15,28 @@ import (
 const (
 	maxStreams = 32              // streams that are followed at a time
 	calmTime   = time.Minute     // a stream is calm after so long without a line
-	settleTime = time.Second     // after so long without a line, we expect no line that continues the last event
+	settleTime = time.Second     // after so long without a line, no line is expected to continue the last event
 	ratioTime  = time.Second     // how often the overhead is updated
 	maxBehind  = 2 * time.Minute // the age up to which a stop is judged by samples
 )
 
-// Insight reads the lines of all streams. Only Run, Recent and Heap may be called from other
-// goroutines than the reader's.
+// Insight reads the lines of all streams. Only Run, Recent and Heap may be called from
+// goroutines other than the reader's.
 type Insight struct {
 	metrics *metrics
 	judge   *judge
 	now     func() time.Time
 
 	// stopped is called with each stop of the application, during Line or CaughtUp. For a
-	// safepoint, that is the call of Line with the line of the safepoint. It is not called for
-	// stops in a file to which two JVMs write, since a pause may be the other JVM's. The stop is
-	// valid until stopped returns.
+	// safepoint, that is the call of Line that receives the line of the safepoint. It is not
+	// called for stops in a file to which two JVMs write, since a pause may be the other JVM's.
+	// The stop is valid until stopped returns.
 	stopped func(*pause.Stop)
 
 	slow func() time.Duration // the duration that a stop must exceed to be counted as slow; 0: DefaultThreshold
 
 	streams map[string]*stream
-	last    *stream // the stream of the last line: most often, the next line has the same stream
+	last    *stream // the stream of the last line; usually, the next line is from the same stream
 	nothing pause.Event
 	checked time.Time
 	quiet   atomic.Bool // no line has been read for a while

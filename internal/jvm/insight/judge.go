@@ -119,8 +119,8 @@ func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
 	j.pending = append(j.pending, one)
 }
 
-// decide gives a suspected stop its verdict and counts it. culprit is what the samples name, or "",
-// and shown is their evidence. The caller holds the lock.
+// decide gives a suspected stop its verdict and counts the stop. culprit is the culprit according
+// to the samples, or "", and shown is their evidence. The caller holds the lock.
 func (j *judge) decide(s suspect, culprit Verdict, shown string) (Verdict, bool) {
 	verdict := culprit
 	if verdict == "" {
@@ -156,7 +156,7 @@ func (j *judge) recently() []Stop {
 
 // Run samples the kernel's counters and decides about suspected stalls until ctx ends. It samples
 // less often while no stream has lines. A stop that ends the silence is then judged over a longer
-// time, less the usual growth of the counters.
+// interval, less the usual growth of the counters.
 func (in *Insight) Run(ctx context.Context) {
 	interval := sampleTime
 	next := kernel.NewTicker(interval)

@@ -30,8 +30,8 @@ func (k kernelCounters) read(name string) []byte {
 	return kernel.ReadSmall(unix.AT_FDCWD, filepath.Join(k.root, name))
 }
 
-// deviceOf returns the number of the device that a directory is on, as [kernel.DeviceOf] does, or
-// "" if it is not known.
+// deviceOf returns the number of the device on which a directory is, as [kernel.DeviceOf] does,
+// or "" if it is not known.
 func (k kernelCounters) deviceOf(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

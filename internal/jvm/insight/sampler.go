@@ -5,7 +5,7 @@ import "time"
 const (
 	maxSamples = 128              // about two minutes
 	findTime   = 30 * time.Second // how often the JVMs' cgroups and the destination's device are looked up
-	background = 10               // samples before a stop that show the usual growth of the counters
+	background = 10               // number of samples before a stop that show the usual growth of the counters
 )
 
 // A counter is one of the kernel's counters of lost time.
@@ -59,7 +59,7 @@ type sample struct {
 	dest     device // the device of the destination; zero: it is not on a block device, or its device is not known
 }
 
-// sampler keeps the last samples. It is for one goroutine.
+// sampler keeps the last samples. Only one goroutine may use it.
 type sampler struct {
 	kernel  kernelCounters
 	samples [maxSamples]sample
@@ -146,7 +146,7 @@ func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 }
 
 // excess returns how much a counter grew between two samples, less its usual growth in an equally
-// long time before them. It is negative if a counter was not read.
+// long time before that. It is negative if a counter was not read.
 func excess(was, is, base time.Duration, from, to, before *sample) time.Duration {
 	if was < 0 || is < was {
 		return -1

@@ -19,7 +19,7 @@ type stream struct {
 
 	fresh bool      // a line has been read since the last tick
 	heard time.Time // time of the last tick with lines or, before that, when the stream appeared
-	start time.Time // start of the JVM, computed from the uptimes of lines and when they were read; zero: not known
+	start time.Time // start of the JVM, computed from the uptimes of lines and the times at which the lines were read; zero: not known
 
 	heapAfter, heapCapacity, liveData, ratio prometheus.Gauge
 }

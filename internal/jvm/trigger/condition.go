@@ -23,17 +23,17 @@ type signs struct {
 	floor pause.Floor
 	stops bool // stops are seen
 
-	// unseen counts the events that lack the other half of a sign, up to maxUnseen, while a
-	// trigger looks for an io-stall: each pause, whose CPU times would follow in a later line,
-	// and each safepoint of a collection without the pauses in it. timed is set once CPU
-	// times were logged, and paired once a safepoint was logged with its pauses. After that,
-	// unseen does not matter.
+	// unseen counts, up to maxUnseen, the events that lack the other half of a sign while a
+	// trigger looks for an io-stall: each pause, whose CPU times would follow in a later line, and
+	// each safepoint of a collection without the pauses in it. timed is set once CPU times have
+	// been logged, and paired once a safepoint has been logged with its pauses. After that, unseen
+	// does not matter.
 	unseen        atomic.Int32
 	timed, paired atomic.Bool
 }
 
-// maxUnseen is the number of pauses or safepoints without the other half of a sign after
-// which we assume that the JVM does not log that half. A JVM that logs it does so at each pause.
+// maxUnseen is how many pauses or safepoints may lack the other half of a sign before the JVM is
+// assumed not to log that half. A JVM that logs it does so at each pause.
 const maxUnseen = 3
 
 // neverMet begins each reason why an io-stall cannot be met.
@@ -79,7 +79,7 @@ type line struct {
 	event *pause.Event // if it has been parsed already; else nil
 
 	own  pause.Event
-	read bool // own is the event
+	read bool // own has the event, if there is one
 }
 
 // parsed returns the event of the line.

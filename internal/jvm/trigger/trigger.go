@@ -39,7 +39,7 @@ type Alarm struct {
 }
 
 // New returns a Set for a valid cfg. When a condition of cfg.SaveOn is met, the Set calls save with
-// the name of the condition and a reason for people. Save must not block. If save is nil, no lines
+// the name of the condition and a reason for people. save must not block. If save is nil, no lines
 // are held.
 func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *Set {
 	s := &Set{signs: signs{floor: cfg.Floor, stops: cfg.Stops}, fired: make(chan Alarm, 1), save: save,
@@ -116,8 +116,8 @@ func (s *Set) fire(r *raising, a Alarm) {
 // Fired returns the channel with the alarms of the trigger that raises. It holds at most one.
 func (s *Set) Fired() <-chan Alarm { return s.fired }
 
-// Arm sets the conditions of t as those of the trigger that raises, then arms or disarms the
-// trigger. It does not arm a trigger whose last alarm is pending.
+// Arm gives the trigger that raises the conditions of t, and then arms or disarms it. It does
+// not arm a trigger whose last alarm is pending.
 func (s *Set) Arm(t ask.Trigger, armed bool) {
 	if t.IsZero() {
 		s.raising.Store(nil)

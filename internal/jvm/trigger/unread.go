@@ -5,7 +5,7 @@ import "sync/atomic"
 // unread tracks whether the reader has received all lines that were written before a certain
 // moment.
 type unread struct {
-	waiting atomic.Bool // set to ask the reader, which clears it
+	waiting atomic.Bool // set to ask the reader; the reader clears it
 
 	// Only the levels use the following fields.
 	read  bool // everything written before that moment has been read
