@@ -1,4 +1,4 @@
-// Package jvm deals with running JVMs: what may be asked of them, by whom, and how they
+// Package jvm deals with running JVMs: what may be asked of them, who may ask it, and how they
 // answer.
 //
 //   - ask: the labels and annotations of a pod; log selections as in -Xlog (it builds on

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
-// Most is how many JVMs can be adopted at once. Each has a sidecar of its own, which needs memory.
+// Most is how many JVMs can be adopted at once. Each has its own sidecar, which needs memory.
 const Most = 16
 
 // Guest is a JVM that can be adopted.
@@ -40,8 +40,8 @@ func (g Guest) String() string {
 	return fmt.Sprintf("%s (%s)", g.JVM, strings.Join(about, ", "))
 }
 
-// Config returns the settings with which the JVM of a process is reached. If pid is 0, they are for
-// all JVMs whose processes are visible.
+// Config returns the settings for reaching the JVM of a process or, if pid is 0, all JVMs whose
+// processes are visible.
 func Config(pid int) attach.Config {
 	cfg := attach.DefaultConfig()
 	cfg.Mode, cfg.PID = attach.ProcessNamespace, pid
@@ -49,7 +49,7 @@ func Config(pid int) attach.Config {
 }
 
 // Find returns the JVM that target names, by its process ID or a word of its command line. If
-// target is empty, it returns all JVMs. left has the reasons why other JVMs are not included.
+// target is empty, it returns all JVMs. left says why other JVMs are not included.
 func Find(ctx context.Context, target string) (guests []Guest, left []error, err error) {
 	var jvms []attach.JVM
 	if pid, err := strconv.Atoi(target); err == nil {
@@ -158,7 +158,7 @@ func isNamed(arg, word string) bool {
 	return arg == word || base == word || strings.HasSuffix(base, "."+word)
 }
 
-// numbers lists the process IDs of JVMs.
+// numbers returns the process IDs of JVMs as a text.
 func numbers(jvms []attach.JVM) string {
 	var all []string
 	for _, j := range jvms[:min(len(jvms), Most)] {
@@ -167,8 +167,8 @@ func numbers(jvms []attach.JVM) string {
 	return strings.Join(all, ", ")
 }
 
-// meet makes a JVM listen and describe itself. It changes nothing. It fails if the JVM cannot be
-// reached or another process has adopted it.
+// meet makes a JVM listen and describe itself. It changes nothing else. It fails if the JVM
+// cannot be reached or another process has adopted it.
 func meet(ctx context.Context, j attach.JVM) (Guest, error) {
 	talk := outputs.New(outputs.Config{Attach: Config(j.Process())})
 	listed, err := talk.List(ctx, j)

@@ -30,7 +30,7 @@ const (
 
 // Place is a private directory for the log of a JVM.
 type Place struct {
-	Source  string // path in the view of this process, which is valid even after the JVM's end
+	Source  string // path in the view of this process, which stays valid after the JVM has ended
 	Path    string // path in the view of the JVM
 	Budget  int64  // how many bytes the log may take
 	Options string // options of the JVM's output, which keep the JVM itself within Budget
@@ -41,7 +41,7 @@ type Place struct {
 }
 
 // Make creates the place of a JVM, or opens the place that an earlier run has left. n is how many
-// places share the part of a tmpfs that may be taken.
+// places share the part of a tmpfs that all places together may take.
 func Make(j attach.JVM, n int) (*Place, error) {
 	p, err := open(j)
 	if err == nil {
@@ -149,8 +149,8 @@ func (p *Place) On(dir string) bool {
 	return unix.Fstat(int(p.dir.Fd()), &ours) == nil && unix.Stat(dir, &its) == nil && ours.Dev == its.Dev
 }
 
-// Holds reports whether the directory contains anything that was not shipped. It ignores the
-// sidecar's own files, whose names begin with a dot.
+// Holds reports whether the directory contains anything that has not been shipped. It ignores
+// the sidecar's own files, whose names begin with a dot.
 func (p *Place) Holds() bool {
 	dir, err := p.parent.Open(filepath.Base(p.Path))
 	if err != nil {

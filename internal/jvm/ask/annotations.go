@@ -63,8 +63,8 @@ type Problem struct {
 	Text string
 }
 
-// Request is what the live annotations ask for. Requests are comparable. The zero value asks for
-// nothing.
+// Request has what the live annotations ask for. Requests are comparable. The zero value asks
+// for nothing.
 type Request struct {
 	// Log is the raise that is wanted, for 15 min by default. Zero: none.
 	Log Raise
@@ -93,7 +93,7 @@ type Request struct {
 
 	// Adopted is the selection for JVMs without an output into the source, if SaysAdopted is true.
 	// If it is zero, they are given no output. If SaysAdopted is false, the sidecar's own setting
-	// is in effect.
+	// applies.
 	Adopted     Selection
 	SaysAdopted bool
 

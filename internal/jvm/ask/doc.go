@@ -1,11 +1,11 @@
 // Package ask defines what annotations, triggers and commands may ask of a JVM. It defines the
-// labels and annotations of pods that people and the programs of this project exchange: their
-// names, the requests in the live annotations ([ParseRequest], [ParseAnnotations]), and the
-// annotations that the injector writes ([Status]). A [Selection] is what a JVM is to log, in the
-// form of -Xlog and VM.log, such as "gc*=debug,safepoint=info". Every Selection is safe to send to
-// a running JVM.
+// labels and annotations of pods through which people and the programs of this project
+// communicate: their names, the requests in the live annotations ([ParseRequest],
+// [ParseAnnotations]), and the annotations that the injector writes ([Status]). A [Selection] is
+// what a JVM is to log, in the form of -Xlog and VM.log, such as "gc*=debug,safepoint=info". Every
+// Selection is safe to send to a running JVM.
 //
-// The package imports nothing of the sidecar, so that programs for operating systems other than
+// The package imports no part of the sidecar, so that programs for operating systems other than
 // Linux can use it.
 package ask
 
@@ -31,7 +31,7 @@ const (
 )
 
 // AtAdmission returns the names, without [Prefix], of the annotations that only configure the
-// injection. All other annotations are live, or flags of the sidecar.
+// injection. All other annotations are live or set flags of the sidecar.
 func AtAdmission() []string {
 	return []string{"inject", "injected", "warnings", "container", "xlog", "buffer", "events", "options-variable", "perfdata", "scrape-annotations", "sink-secret", "env", "container-patch", "raise-memory-limit",
 		"image", "image-pull-secrets", "cpu-request", "cpu-limit", "memory-request", "memory-limit", "ephemeral-storage-request", "ephemeral-storage-limit"}

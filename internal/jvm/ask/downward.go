@@ -24,9 +24,9 @@ const (
 // ParseAnnotations reads a pod's annotations from a downward-API file and interprets them as
 // [ParseRequest] does. The kubelet writes a line for each annotation, with key and value formatted
 // by fmt.Sprintf("%v=%q"), sorted by key, without a newline after the last line (FormatMap in
-// pkg/fieldpath of Kubernetes). For files written by hand, ParseAnnotations also accepts blank
-// lines, lines that begin with "#", spaces around key and value, and CRLF. If a key occurs twice,
-// the last line is used.
+// pkg/fieldpath of Kubernetes). ParseAnnotations also accepts what occurs in files written by hand:
+// blank lines, lines that begin with "#", spaces around key and value, and CRLF. If a key occurs
+// twice, the last line is used.
 //
 // Memory is bounded whatever the file contains. A line that begins with [Prefix] and is longer than
 // 16 KiB is a problem; other lines may have any length. Only the first 1,000 annotations that are

@@ -13,7 +13,7 @@ const Place = "set the label " + InjectLabel + `: "true" in spec.template.metada
 
 // Misses returns the attempts to ask for a sidecar that have no effect. labels and annotations are
 // those of a pod or its template. object has the labels of the object that contains the template,
-// and name is the name of that object. A pod without such an object has none.
+// and name is the name of that object. Both are empty for a pod without such an object.
 func Misses(labels, annotations, object map[string]string, name string) []Miss {
 	var all []Miss
 	label, labelled := labels[InjectLabel]

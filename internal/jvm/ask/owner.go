@@ -2,8 +2,8 @@ package ask
 
 import "strings"
 
-// makers are the kinds of objects that make pods through a ReplicaSet. The key is the label whose
-// value is the last part of the ReplicaSet's name.
+// makers are the kinds of objects that create pods through a ReplicaSet. The key is the label
+// whose value is the last part of the ReplicaSet's name.
 var makers = map[string]string{
 	"pod-template-hash":          "deployment",
 	"rollouts-pod-template-hash": "rollout", // of Argo Rollouts

@@ -14,8 +14,8 @@ const (
 	DefaultFor = 15 * time.Minute
 )
 
-// Raise is a selection that is wanted from the JVMs for a while. Raises are comparable. The zero
-// value asks for nothing.
+// Raise is a selection to which the JVMs are to be raised for a while. Raises are comparable.
+// The zero value asks for nothing.
 type Raise struct {
 	Selection Selection `json:"selection"`
 

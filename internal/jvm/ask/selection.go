@@ -84,7 +84,7 @@ func checkText(text string) error {
 			return fmt.Errorf("%q has a control character: write it in one line, like gc*=debug,safepoint=info", text)
 		case c == '"' || c == '\'':
 			return fmt.Errorf("%q has a quote: write it without, like gc*=debug", text)
-		case c > 0x7f: // also because some such letters have an ASCII lower case
+		case c > 0x7f: // also because the lower case of some such letters is ASCII
 			return fmt.Errorf("%q has a character that is not ASCII: write it like gc*=debug", text)
 		}
 	}
@@ -109,7 +109,7 @@ func canonicalItem(item string) (string, error) {
 		return "", errors.New("an item is empty: write one comma between two items")
 	case isArgument(tags):
 		return "", fmt.Errorf("item %q: %s is an argument of VM.log, and only a selection is allowed: write it like gc*=debug", item, tags)
-	case level == "off", item == "off": // also as a single word: -Xlog:off
+	case level == "off", item == "off": // "off" may also be the whole item: -Xlog:off
 		return "", fmt.Errorf("item %q: level off is not allowed, because a JVM closes and deletes an output that has nothing left to log: "+
 			"use warning or error to quieten", item)
 	}

@@ -9,20 +9,20 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Trigger is a set of conditions on which the sidecar raises the level by
-// itself. Each condition is sufficient. Triggers are comparable. The zero value
-// has no condition and never raises.
+// Trigger is a set of conditions under which the sidecar itself raises the level. Each
+// condition is sufficient. Triggers are comparable. The zero value has no condition and never
+// raises.
 type Trigger struct {
 	// Pause is the length that a pause must exceed, from 1 ms to 1 h. Zero: no
 	// pause raises.
 	Pause time.Duration
 
-	IOStall bool // a pause, or a safepoint apart from its pauses, that waited for something other than a CPU
+	IOStall bool // a pause, or the rest of a safepoint around its pauses, waited for something other than a CPU
 	Dropped bool // the JVM dropped lines of its log (-Xlog:async)
 	Warning bool // a line of level warning or error was written
 }
 
-// Names of the conditions, as they are written.
+// The names of the conditions, as they are written.
 const (
 	PauseCondition   = "pause"
 	IOStallCondition = "io-stall"
@@ -46,8 +46,8 @@ const triggerUsage = "use pause>500ms, io-stall, dropped, warning, or several of
 
 // ParseTrigger parses conditions separated by commas, each at most once: "pause>500ms, io-stall,
 // dropped, warning". Spaces around names, the sign and commas are allowed; other signs and capitals
-// are not. It is an error if there is no condition. An error names the bad condition and says how
-// to write it.
+// are not. A text without a condition is an error. An error names the bad condition and says how to
+// write it.
 func ParseTrigger(text string) (Trigger, error) {
 	var t Trigger
 	if strings.TrimSpace(text) == "" {

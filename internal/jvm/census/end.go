@@ -20,9 +20,9 @@ import (
 )
 
 // sampleTime is how often the counters of a JVM's cgroup are read. The end of a JVM is judged by
-// how much they have grown since the reading before the last one. The last reading may be from
-// while the JVM was being killed, which takes seconds; an older one would include kills of other
-// processes.
+// how much they have grown since the reading before the last one. The last reading may date from
+// the time when the JVM was being killed, which takes seconds; an older reading would include
+// kills of other processes.
 const sampleTime = 30 * time.Second
 
 // counters are the memory counters of a JVM's cgroup, read while the JVM runs.
@@ -82,7 +82,7 @@ type sight int
 
 const (
 	hidden sight = iota // the JVM has a container of its own, and its process is not visible
-	gone                // the cgroup ended with the JVM, before it was read
+	gone                // the cgroup ended with the JVM, before the counters were read
 	visible
 )
 
@@ -93,9 +93,9 @@ type evidence struct {
 	told   bool          // the kernel has told the status
 	flags  string        // the options of the JVM
 	heap   insight.Heap  // according to its log
-	memory kernel.Memory // of its cgroup; Kills and Hits are the growth
+	memory kernel.Memory // of its cgroup; Kills and Hits are how much the counters have grown
 	group  sight
-	tmpfs  int64 // bytes in use of the source's tmpfs; 0: the source is not on a tmpfs
+	tmpfs  int64 // bytes in use on the source's tmpfs; 0: the source is not on a tmpfs
 }
 
 // judge returns the known cause of the JVM's end, and a sentence with the numbers. The cause is
@@ -178,7 +178,7 @@ func sizeOr(n int64, unknown string) string {
 	return printable.Bytes(n)
 }
 
-// groupText says why no kill is known: the cgroup cannot be read, or counts no kill.
+// groupText says why no kill is known: the cgroup cannot be read, or has counted no kill.
 func (e evidence) groupText() string {
 	switch {
 	case e.group == hidden:

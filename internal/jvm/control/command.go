@@ -16,8 +16,8 @@ import (
 )
 
 // Command runs one operation on the levels of a source. It asks the owner, which is an `ullage
-// run`. Without an owner, it lists and rotates by itself, but changes no level. A Command is not
-// safe for concurrent use.
+// run`. If there is no owner, the Command itself lists and rotates, but it changes no level. A
+// Command is not safe for concurrent use.
 type Command struct {
 	cfg   outputs.Config
 	store *store
@@ -43,8 +43,8 @@ func (c *Command) replyPatience() time.Duration {
 
 // List lists the outputs of every JVM. It returns the outputs that it received and an error for the
 // rest, or a [*outputs.NoJVMError] if there are neither. It also lists stale sockets, which are not
-// an error. If the source is missing, List returns an error along with the outputs: nothing that
-// the JVMs write is shipped in that case.
+// an error. If the source is missing, List returns an error along with the outputs, because nothing
+// that the JVMs write is shipped.
 func (c *Command) List(ctx context.Context) ([]outputs.Listed, error) {
 	r, err := c.ask(ctx, Request{Verb: VerbList, PID: c.cfg.Attach.PID})
 	if !errors.Is(err, errNobody) {
@@ -143,8 +143,8 @@ func (c *Command) Save(ctx context.Context) (Saving, error) {
 	return *r.Saving, nil
 }
 
-// order asks the owner for what only the owner may do. It waits a moment for an owner that is being
-// started, and fails with [ErrNoOwner] if there is no owner.
+// order asks the owner for what only the owner may do. It waits a moment for an owner that is just
+// starting, and fails with [ErrNoOwner] if there is none.
 func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 	if err := c.store.missing(); err != nil {
 		return Reply{}, err

@@ -15,8 +15,8 @@
 //
 // The application can write to the state directory.
 //
-//   - A lock that the application holds does not stop an Owner: after lockPatience it
-//     continues without the lock and without a socket.
+//   - A lock that the application holds does not stop an Owner: after lockPatience, it continues
+//     without the lock and without a socket.
 //   - A [Request] is one line of at most 4 KiB. It can ask for list, set, reset, rotate and
 //     save, with a selection that is parsed: nothing else reaches a JVM. Few connections are
 //     served at a time, each with deadlines.

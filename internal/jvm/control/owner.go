@@ -11,8 +11,8 @@ import (
 // KeepInterval is how often to call [Owner.Keep]. Commands wait for a few such intervals.
 const KeepInterval = 500 * time.Millisecond
 
-// PerTask is how many timeouts of a command to a JVM an owner may take for one JVM. A Command waits
-// accordingly.
+// PerTask is how long an owner may take for one JVM, in timeouts of a command to a JVM. A Command
+// waits accordingly.
 const PerTask = 2
 
 // lockPatience is how long a process waits for a lock that another process holds: a sidecar that
@@ -36,13 +36,13 @@ func NewOwner(source string, answer func(context.Context, Request) Reply) *Owner
 	return &Owner{store: &store{source: source}, answer: answer}
 }
 
-// Unlocked returns why this process does not hold the lock, or nil. Without the lock, the process
-// manages the levels nevertheless: the application must not be able to prevent a restore by holding
-// the lock.
+// Unlocked returns why this process does not hold the lock, or nil. Even without the lock, the
+// process manages the levels: the application must not be able to prevent a restore by holding the
+// lock.
 func (o *Owner) Unlocked() error { return o.err }
 
-// Deaf returns why no command can send requests, or nil. The process manages the levels
-// nevertheless.
+// Deaf returns why no command can send requests, or nil. The process manages the levels in any
+// case.
 func (o *Owner) Deaf() error { return o.deaf }
 
 // Await takes the lock. It waits at most lockPatience for a predecessor that drains.

@@ -41,7 +41,7 @@ func startServer(l *net.UnixListener, socket fs.FileInfo, answer func(context.Co
 	return s
 }
 
-// stop ends the server and its answers under way.
+// stop ends the server and the answers in progress.
 func (s *server) stop() {
 	s.listener.Close()
 	s.cancel()

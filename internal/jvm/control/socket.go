@@ -30,9 +30,9 @@ func openStateDir(root *os.Root) (*os.File, error) {
 	return root.OpenFile(statedir.Name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 }
 
-// listen creates a socket and replaces whatever has its name: the socket of a
-// killed process, or a file of the application. A directory is not replaced.
-// Only the holder of the lock calls listen.
+// listen creates a socket and replaces whatever has its name: the socket of a killed process,
+// or a file of the application. It does not replace a directory. Only the holder of the lock
+// calls listen.
 func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
 	root, err := statedir.CreateRoot(s.source)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // ask sends a request to the owner. The application can put a socket of its own there and answer.
-// So ask bounds its wait, the reply and the decoding, and its callers only display the reply.
+// So ask bounds the wait, the reply and the decoding, and its callers only display the reply.
 func (s *store) ask(ctx context.Context, req Request, patience time.Duration) (Reply, error) {
 	socket := s.path(socketName)
 	conn, err := s.dial(ctx)

@@ -24,8 +24,8 @@ const (
 	VerbSave   = "save"
 )
 
-// Bounds on what goes over the socket. Any process that may write to the state
-// directory can be the peer, including the application.
+// Bounds on what is sent over the socket. Any process that may write to the state directory can
+// be the peer, including the application.
 const (
 	maxRequest = 4 << 10 // bytes
 	maxReply   = 4 << 20

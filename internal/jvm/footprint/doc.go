@@ -1,11 +1,11 @@
 // Package footprint estimates the most memory that a container with a JVM can take, judging by what
-// its pod shows, and says what to write if that is more than the limit of the container. The
-// injector warns according to the estimate, and the doctor shows it.
+// its pod shows. If that exceeds the container's limit, it says what to write instead. The injector
+// uses the estimate for its warnings, and the doctor shows it.
 //
 //	heap  +  tmpfs of the log  +  reserve  <  limit
 //
 // The kernel kills a container over its limit, and the log on the tmpfs counts towards it.
 //
-// The package imports nothing of the sidecar or of Kubernetes, so that the kubectl plugin can use
+// The package imports no part of the sidecar or of Kubernetes, so that the kubectl plugin can use
 // it.
 package footprint

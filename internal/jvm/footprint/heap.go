@@ -16,8 +16,7 @@ const (
 	smallHeap           = 124_800 << 10 // 96 MiB, multiplied by 1.3 for words of 64 bits
 )
 
-// huge is a size that no memory has, and sums of it do not overflow. Larger amounts are replaced by
-// it.
+// huge is more than any memory, and sums of it do not overflow. It replaces larger amounts.
 const huge = 1 << 50
 
 // maxShare is the beginning of the option for the heap's share of the memory.
@@ -30,10 +29,10 @@ const headRoom = "BPL_JVM_HEAD_ROOM"
 type heap struct {
 	bytes   int64
 	by      string // the option that decides, as written; empty: the default
-	bounded bool   // an option gives an amount, so a larger limit does not change the heap
+	bounded bool   // an option sets an amount, so a larger limit does not change the heap
 	pinned  bool   // -XX:MaxRAM is given
 	memory  int64  // the memory that MaxRAMPercentage refers to
-	whole   int64  // the memory for everything, if the image sizes the heap accordingly; 0: it does not
+	whole   int64  // the memory for everything, if the image sizes the heap by it; 0: the image does not
 }
 
 // sizing matches the options about the heap in a text, with or without shell quotes around them.
@@ -64,7 +63,7 @@ func optionsOf(c Container) options {
 	for _, v := range c.Env {
 		o.reckons = o.reckons || strings.HasPrefix(v.Name, "BPL_JVM_")
 		if v.Name == headRoom {
-			room, _ := strconv.Atoi(v.Value) // 0 if it is not a number, as for the image
+			room, _ := strconv.Atoi(v.Value) // 0 if it is not a number; the image treats it the same way
 			o.room = int64(min(max(room, 0), 100))
 		}
 	}

@@ -30,5 +30,5 @@ const endMark = ".end"
 // Records of an entry's header. If an entry has no record, the reader does not have the file yet.
 const (
 	offsetRecord = "ULLAGE.offset" // how many bytes of the file the reader has; the entry continues after them
-	goneRecord   = "ULLAGE.gone"   // the reader must remove the file, which retention has deleted or a restart has cut
+	goneRecord   = "ULLAGE.gone"   // the reader must remove the file, because retention has deleted it or a restart has cut it
 )

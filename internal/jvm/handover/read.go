@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// Bounds on a copy. The copies of 16 JVMs have 256 MiB each, and segments that retention has not
-// deleted yet.
+// Bounds on a copy. The copies of 16 JVMs have 256 MiB each, plus segments that retention has
+// not deleted yet.
 const (
 	maxBytes = 5 << 30
 	maxFiles = 2000
@@ -31,10 +31,10 @@ var ErrRefused = errors.New("the copy is refused")
 // terminal, a shell or another operating system.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*(/[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*)*$`)
 
-// Read unpacks what [Write] writes into a directory, which is empty or has what was received before
-// a connection broke. It accepts only regular files with harmless names, writes no byte of them
-// twice, writes nothing outside the directory, and keeps to bounds. After an error, the directory
-// has a part of the copy.
+// Read unpacks what [Write] has written into a directory, which must be empty or have what was
+// received before a connection broke. It accepts only regular files with harmless names, writes no
+// byte of them twice, writes nothing outside the directory, and is bounded. After an error, the
+// directory has a part of the copy.
 func Read(from io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // Write writes what the reader lacks of the regular files in a directory. It looks at the directory
-// repeatedly and calls next before each look. When next reports that nothing writes to the files
-// any more, that look is the last.
+// repeatedly, and calls next before each look. Once next reports that nothing writes to the files
+// any more, the following look is the last.
 func Write(w io.Writer, dir string, has []Part, next func() (last bool, err error)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -100,9 +100,9 @@ func changes(name string) bool {
 }
 
 // send sends what a file has grown by. If a file does not begin with what the reader has, a restart
-// of the sidecar or a disk error has cut it, and it is sent whole. If such a file is now longer
-// than before, only a look that reads all of it notices: the last look, and the first after a
-// reconnection.
+// of the sidecar or a disk error has cut it, and send sends all of it. If such a file has since
+// become longer than before, only a look that reads all of it can tell: the last look, and the
+// first look after a reconnection.
 func (s *sender) send(name string, last bool) error {
 	f, err := s.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

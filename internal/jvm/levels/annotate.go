@@ -27,8 +27,8 @@ type annotations struct {
 
 	saved *string // the last value of the annotation save; nil: not read yet
 
-	// unknown is true until the file has been read, or was found missing, for the first time.
-	// After that, the last request that was read stays in effect while the file cannot be read.
+	// unknown is true until the file has been read, or has been found missing, for the first time.
+	// Later, while the file cannot be read, the last request that was read stays in effect.
 	unknown  bool
 	request  ask.Request
 	problems []ask.Problem
@@ -104,7 +104,7 @@ func (a *annotations) read() bool {
 // fail records the error and keeps the last request.
 func (a *annotations) fail(err error) bool {
 	again := a.err != nil && a.err.Error() == err.Error()
-	a.err, a.seen = err, plan.Stamp{} // read the file again at the next poll: the cause of the error may end without a change of the file
+	a.err, a.seen = err, plan.Stamp{} // read the file again at the next poll, because the cause of the error may disappear without a change of the file
 	return !again
 }
 
@@ -131,9 +131,9 @@ func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 	return !same
 }
 
-// adopted returns what JVMs without an output are to log. configured is the sidecar's own setting.
-// The result is unknown until the annotations have been read, and while the selection in them is
-// invalid.
+// adopted returns the selection for JVMs without an output into the source. configured is the
+// sidecar's own setting. The result is unknown until the annotations have been read, and while the
+// selection in them is invalid.
 func (a *annotations) adopted(configured ask.Selection) (what ask.Selection, known bool) {
 	switch {
 	case a.unknown || a.request.AdoptedBad:

@@ -18,10 +18,10 @@
 // # Untrusted input
 //
 // The state directory is on the tmpfs, which lives as long as the JVMs. The application can write
-// to the tmpfs, and to the JVM itself in any case. So it gains nothing from a forgery, but a
-// forgery must not harm the sidecar. The saved state is checked like any other input, and is read
-// only at a start. If the application holds the lock, that does not stop a Loop: after a while it
-// continues without the lock and without a socket.
+// to the tmpfs, and to the JVM itself in any case. So the application gains nothing from a forgery,
+// but a forgery must not harm the sidecar. The saved state is checked like any other input, and is
+// read only at a start. If the application holds the lock, that does not stop a Loop: after a
+// while, the Loop continues without the lock and without a socket.
 //
 // # Triggers
 //

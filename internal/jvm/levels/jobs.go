@@ -24,9 +24,9 @@ type job struct {
 	until    time.Time      // the end of the raise that the job began
 	ended    loggers.Levels // the application's raise that the job ended
 	was      plan.Raise     // the raise that its raise replaced
-	had      bool           // whether there was one
+	had      bool           // there was a raise that its raise replaced
 	canceled bool           // no JVM took the raise, so the job was canceled
-	deadline time.Time      // when the job is answered, even if tasks are still under way
+	deadline time.Time      // when the job is answered at the latest, even if tasks are still running
 }
 
 func newJob(r control.Request) *job {
@@ -90,7 +90,7 @@ func (l *Loop) answer(ctx context.Context, r control.Request) control.Reply {
 	select {
 	case out := <-j.answer:
 		return out
-	case <-ctx.Done(): // if end was called, it has answered by now
+	case <-ctx.Done(): // if end was called, it has already answered the job
 	}
 	select {
 	case out := <-j.answer:
@@ -191,8 +191,8 @@ func (s *jobs) waits(j *job) bool {
 	return len(s.runner.running) > 0 && time.Now().Before(j.deadline)
 }
 
-// fails reports whether no JVM took the raise of a job. It makes sure that the job then has a
-// reason.
+// fails reports whether no JVM accepted the raise of a job. In that case, it makes sure that
+// the job has a reason.
 func (s *jobs) fails(j *job) bool {
 	if j.Verb != control.VerbSet || !j.App.IsZero() || j.canceled || s.waits(j) {
 		return false

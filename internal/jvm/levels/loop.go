@@ -199,7 +199,7 @@ func between(now, next time.Time) time.Duration {
 }
 
 // tick checks the lock, the annotations, the saved file and, for adoption, the processes of the
-// pod. It updates if one of them has changed or an update is due.
+// pod. It runs an update if one of them has changed or an update is due.
 func (l *Loop) tick(ctx context.Context) {
 	now := time.Now()
 	changed := l.owner.Keep()
@@ -219,9 +219,9 @@ func (l *Loop) tick(ctx context.Context) {
 }
 
 // arm arms or disarms the trigger and shows why it is not armed. The trigger is disarmed while
-// anything is raised and until everything written meanwhile has been read, however long that takes.
-// If the trigger itself caused the raise, the cool-down begins then, and the trigger stays disarmed
-// until it is over.
+// anything is raised, and until everything written during that time has been read, however long
+// that takes. If the trigger itself caused the raise, the cool-down begins at that point, and the
+// trigger stays disarmed until the cool-down is over.
 func (l *Loop) arm(now time.Time) {
 	s, why := l.plan.State, ""
 	_, _, on := s.Wanted(now)
@@ -258,7 +258,7 @@ const (
 )
 
 // update evaluates everything that asks for a level, applies change if it is not nil, and
-// reconciles the JVMs. It returns the errors of these steps. Every request under way receives the
+// reconciles the JVMs. It returns the errors of these steps. Every pending request receives the
 // changes and errors of the update.
 func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	now, p := time.Now(), l.plan
@@ -300,7 +300,7 @@ func (l *Loop) want(now time.Time) {
 }
 
 // finish reports what has changed and which errors occurred. A raise that was in effect when the
-// update began may be over by now. If so, the next update, which ends it, is due at once.
+// update began may be over by now. If so, the next update is due at once, and ends the raise.
 func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	now, s := time.Now(), l.plan.State
 	changes := l.plan.Changes(before)
@@ -337,8 +337,8 @@ func (l *Loop) finish(before *plan.State, began time.Time, err error) {
 	l.show(now)
 }
 
-// drain restores every JVM. An annotation's raise continues after a restart of the sidecar until
-// the raise is over; other raises end here.
+// drain restores every JVM. After a restart of the sidecar, an annotation's raise continues
+// until it is over; other raises end here.
 func (l *Loop) drain(ctx context.Context) error {
 	l.runner.work.Wait() // the tasks end, because the context of turn has ended
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)

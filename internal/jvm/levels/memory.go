@@ -42,8 +42,8 @@ func (m *memory) load(now time.Time) {
 	}
 }
 
-// save saves the state if it has changed since before or since the last save, or if another process
-// has changed the file. It returns an error only if a crash would lose something.
+// save saves the state if it differs from before or has changed since the last save, or if another
+// process has changed the file. It returns an error only if a crash would lose something.
 func (m *memory) save(before *plan.State) error {
 	s := m.plan.State
 	if !m.unsaved && !m.file.Moved() && s.Same(before) {

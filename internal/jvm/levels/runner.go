@@ -14,7 +14,7 @@ import (
 
 const (
 	// updatePatience is how long an update waits for the JVMs. The task of a slower JVM continues
-	// in the background, and delays neither other JVMs nor later updates.
+	// in the background and delays neither other JVMs nor later updates.
 	updatePatience = 500 * time.Millisecond
 
 	// findInterval is how often the Loop looks for JVMs while something is
@@ -22,8 +22,8 @@ const (
 	findInterval = time.Second
 )
 
-// answered returns how long the runner waits for the JVMs: by then each has answered or will not
-// answer.
+// answered returns how long the runner waits for the JVMs. A JVM that has not answered by then
+// will not answer.
 func answered(timeout time.Duration) time.Duration { return control.PerTask*timeout + findInterval }
 
 // runner carries out the tasks of a plan. One goroutine uses the runner and
@@ -95,7 +95,7 @@ func (r *runner) dispatch(ctx context.Context, tasks []*plan.Task) (bad []error)
 	return bad
 }
 
-// start starts a task. The task has ended when its channel is closed.
+// start starts a task. When the task ends, its channel is closed.
 func (r *runner) start(ctx context.Context, t *plan.Task) {
 	ended := make(chan struct{})
 	r.running[t.JVM.ID] = &running{t, ended}
@@ -123,7 +123,7 @@ func (r *runner) await(ctx context.Context, deadline <-chan time.Time) bool {
 	case <-deadline:
 		return false
 	case <-ctx.Done():
-		r.work.Wait() // the tasks end with the context too
+		r.work.Wait() // the tasks end when the context ends, too
 		return true
 	}
 }

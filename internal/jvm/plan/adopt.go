@@ -15,7 +15,7 @@ import (
 )
 
 // Adopted is an output into the source that was given to a JVM without such an output. It is saved
-// before any command is sent to the JVM, and forgotten when a list has shown that the JVM does not
+// before any command is sent to the JVM, and forgotten once a list has shown that the JVM does not
 // have the output. A process that finds a saved adoption removes the output or keeps it.
 type Adopted struct {
 	PID       int           `json:"pid"`    // for people
@@ -54,8 +54,8 @@ type Adoption struct {
 	plan *Plan
 
 	want  ask.Selection // zero: no JVM is to be adopted
-	known bool          // want is known; until then, the JVMs keep what they have
-	over  ask.Selection // a wanted selection whose adoption a command has ended
+	known bool          // want is known; as long as it is not, the JVMs keep what they have
+	over  ask.Selection // a wanted selection for which a command has ended the adoption
 	by    string        // the process that asked for the end
 
 	settled  map[string]bool    // by JVM ID: the JVM needs no output, or cannot have one
@@ -89,8 +89,8 @@ func (d *Adoption) wanted() ask.Selection {
 // On reports whether to look for JVMs that have no file of the source open.
 func (d *Adoption) On() bool { return d.known && !d.wanted().IsZero() }
 
-// Due returns when the next attempt is due at an adopted JVM that is not as wanted, or at a JVM
-// whose adoption failed. due is false if there is no such JVM.
+// Due returns when the next attempt is due for an adopted JVM whose state is not as wanted, or
+// for a JVM whose adoption failed. due is false if there is no such JVM.
 func (d *Adoption) Due(now time.Time) (at time.Time, due bool) {
 	soonest := func(t time.Time) {
 		if !due || t.Before(at) {
@@ -216,10 +216,11 @@ func (d *Adoption) record(t *Task) {
 	}
 }
 
-// recordLook records the output that a JVM is to be given, unless the JVM has an output of its own
-// or cannot have one. But first, if a JVM with the same process ID was given an output under
-// another ID, and this JVM lists that output as reconfigured, it is the same JVM and keeps the
-// output. A JVM that was started since then does not list it as reconfigured.
+// recordLook records the output that a JVM is to be given, unless the JVM already has an output
+// into the source or cannot have one. But first, it checks whether a JVM with the same process ID
+// was given an output under another ID. If this JVM lists that output as reconfigured, it is the
+// same JVM and keeps the output. A JVM that was started since then does not list it as
+// reconfigured.
 func (d *Adoption) recordLook(t *Task) {
 	id, want := t.JVM.ID, d.wanted()
 	if old := d.orphan(t.JVM); old != "" {
@@ -251,7 +252,7 @@ func (d *Adoption) disown(id, output string) {
 }
 
 // attempted does the work of [Plan.Attempted] for the output that a JVM is given. If the JVM
-// refuses the output, or cannot have it, there is no further attempt while the same selection is
+// refuses the output or cannot have it, there is no further attempt while the same selection is
 // wanted.
 func (d *Adoption) attempted(t *Task) error {
 	id := t.JVM.ID
@@ -279,7 +280,7 @@ func Lasting(err error) bool {
 	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere)
 }
 
-// changes returns the outputs that were given to JVMs and the outputs that were removed.
+// changes returns which outputs were given to JVMs and which were removed.
 func (d *Adoption) changes(before *State) (changes []Change) {
 	for id, is := range d.plan.State.Adopted {
 		if was := before.Adopted[id]; is.Given && (was == nil || !was.Given) {

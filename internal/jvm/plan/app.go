@@ -72,13 +72,13 @@ func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 
 // SetApp begins the raise of a command and returns its end. by is the process that sent the command.
 func (s *State) SetApp(to loggers.Levels, lasts time.Duration, by string, now time.Time) (until time.Time) {
-	now = now.Round(0) // without the monotonic clock, which a saved state does not have
+	now = now.Round(0) // without the monotonic clock reading, which is not saved
 	s.AppSet = &AppRaise{to, lasts, now.Add(lasts), by, ""}
 	return s.AppSet.Until
 }
 
 // endApps ends the raises of the application early. It keeps the raise of an annotation as a raise
-// that is over.
+// that has ended.
 func (s *State) endApps(now time.Time) {
 	if s.AppSet = nil; s.App.on(now) {
 		s.App = &AppRaise{s.App.Levels, s.App.For, now.Round(0), s.App.By, s.App.ID}

@@ -38,7 +38,7 @@ func (p *Plan) Attempted(t *Task) error {
 		return nil
 	case errors.Is(t.Err, context.Canceled):
 		return nil // the process is ending and drains
-	case t.Err == nil: // the refused selection has been undone by now
+	case t.Err == nil: // by now, the refused selection has been undone
 		a.err, a.wait = a.refusal, 0
 		p.attempts[id] = a
 		return nil
@@ -65,14 +65,14 @@ func (p *Plan) Attempted(t *Task) error {
 	return a.err
 }
 
-// noOurs reports whether err means that the raise is not for the JVM of the
-// socket: the JVM logs elsewhere or has no such stream, or the socket is stale.
-// Such an error is reported only if there is no other.
+// noOurs reports whether err means that the raise does not apply to the JVM of the socket: the
+// JVM logs elsewhere or has no such stream, or the socket is stale. Such an error is reported
+// only if there is no other error.
 func (a attempt) noOurs() bool {
 	return errors.Is(a.err, outputs.ErrNotShipped) || errors.Is(a.err, outputs.ErrOtherStream) || attach.KindOf(a.err) == attach.NoJVM
 }
 
-// Failures returns the error of the last attempt at each JVM, however long ago the attempt was.
+// Failures returns the error of the last attempt for each JVM, however long ago that was.
 func (p *Plan) Failures() (all []error) {
 	for _, a := range p.attempts {
 		if !a.noOurs() {

@@ -29,7 +29,7 @@ type Change struct {
 	// counted for each JVM, not for each of its outputs.
 	First bool `json:"-"`
 
-	raise ask.Selection // the raise that is added to the output's own selection or, for a restore, was
+	raise ask.Selection // the raise that is, or for a restore was, added to the output's own selection
 	by    string        // process that asked for the change; empty: unknown
 }
 
@@ -90,8 +90,8 @@ func (c Change) Mark() mark.Mark {
 	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise.String(), "why", c.Why, "by", c.by, "until", until)
 }
 
-// ShownEnd returns the end of a raise as people see it. It is rounded up, because the raise does
-// not end earlier.
+// ShownEnd returns the end of a raise for people. It is rounded up, so that the raise has ended
+// at the time shown.
 func ShownEnd(t time.Time) string { return t.Add(time.Second - 1).UTC().Format(time.RFC3339) }
 
 // onTop returns the selection of a raised output: its own selection, followed by the raise.

@@ -1,17 +1,17 @@
-// Package plan compares the selection wanted for the JVMs of a source with the selection that each
-// JVM last accepted. It turns the difference into tasks: state → tasks.
+// Package plan compares the selection that is wanted for the JVMs of a source with the selection
+// that each JVM last accepted. It turns the differences into tasks: state → tasks.
 //
 // # Wanted and actual
 //
-// A raise is a selection that is wanted for a while: by a trigger, by an annotation, or by a person
-// at a terminal. While several are in effect, the last kind in this list wins. The end of a raise
-// is a point in time, so no restart prolongs it. The end of a trigger's raise is fixed when the
-// first JVM has accepted the raise, or should have.
+// A raise is a selection that a trigger, an annotation, or a person at a terminal wants for a
+// while. While several are in effect, the last kind in this list wins. The end of a raise is a
+// point in time, so no restart prolongs it. The end of a trigger's raise is fixed when the first
+// JVM has accepted the raise, or should have.
 //
-// A [State] has the raises and, for each JVM that was changed, a [Baseline]: the configuration of
-// its outputs before. A [Plan] makes a [Task] for each JVM that differs from the [Goal]. The caller
-// carries out the task and gives the Plan the result. Each command has the whole selection, so
-// consecutive raises do not add up, and a restore is the same command without a raise.
+// A [State] has the raises and, for each JVM that was changed, a [Baseline]: the configuration that
+// its outputs had before. A [Plan] makes a [Task] for each JVM that differs from the [Goal]. The
+// caller carries out the task and gives the Plan the result. Each command has the whole selection,
+// so consecutive raises do not add up, and a restore is the same command without a raise.
 //
 //	raise    list, save the baseline, configure own,raise
 //	change   configure own,raise
@@ -38,8 +38,8 @@
 //
 // The saved state (levels.json) is for crashes: it is read once, at a start, and then only written.
 // The baseline is saved before the first raise, and forgotten after the verified restore. A process
-// that finds a saved baseline therefore restores it, or adds what is wanted now to it, whatever was
-// under way when its predecessor was killed: both commands may be repeated.
+// that finds a saved baseline therefore restores it, or adds what is wanted now to it, whatever its
+// predecessor was doing when it was killed: both commands may be repeated.
 //
 //	killed before save      nothing has happened
 //	killed after save       the JVM may be raised or not: restored, or raised again

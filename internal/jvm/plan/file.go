@@ -30,8 +30,7 @@ type File struct {
 // NewFile returns the file of a source. It does not access the file.
 func NewFile(source string) *File { return &File{source: source} }
 
-// Stamp distinguishes the versions of a file. The zero value stands for a
-// missing file.
+// Stamp distinguishes the versions of a file. The zero value represents a missing file.
 type Stamp struct {
 	dev, ino uint64
 	size     int64

@@ -12,7 +12,7 @@ import (
 )
 
 // Plan knows, for each JVM of a source, what is wanted, what the JVM has, and the result of the
-// last attempt to change it. It is for one goroutine and starts no other.
+// last attempt to change it. Only one goroutine may use it; it starts none.
 type Plan struct {
 	State    *State
 	Draining bool // every JVM is to have its own level
@@ -86,8 +86,8 @@ func (p *Plan) Alarm(asked ask.Raise, reason, why string, now, awaited time.Time
 	p.awaited = awaited
 }
 
-// Rest reports whether the goal needs no work, apart from tasks under way: no search for JVMs is
-// needed. If so, Rest forgets the JVMs that were found.
+// Rest reports whether the goal needs no work and no search for JVMs, apart from tasks in
+// progress. If so, Rest forgets the JVMs that were found.
 func (p *Plan) Rest(want Goal) bool {
 	if !want.IsZero() || len(p.State.JVMs)+len(p.State.Adopted) > 0 || p.Adoption.On() {
 		return false
@@ -166,11 +166,11 @@ func (p *Plan) Raised() (n int) {
 	return n
 }
 
-// Renew moves the beginning of the trigger's raise to now while the raise waits for the answer of a
-// JVM, and once more when the first JVM has accepted it. Otherwise, a JVM that is short of CPU time
-// might answer after the raise is over, and the trigger would not fire again before its cool-down
-// is over. If no JVM answers, the raise is moved only until awaited, and no restart prolongs it.
-// busy says whether tasks are under way.
+// Renew moves the beginning of a trigger's raise to now while the raise waits for the answer of a
+// JVM, and once more when the first JVM has accepted the raise. Otherwise, a JVM that is short of
+// CPU time might answer after the raise is over, and the trigger would not fire again before its
+// cool-down is over. If no JVM answers, the raise is moved only until awaited, and no restart
+// prolongs it. busy says whether tasks are under way.
 func (p *Plan) Renew(busy bool, now time.Time) {
 	r, ok := p.State.Raises[FromTrigger]
 	taken := p.took(FromTrigger, r)

@@ -98,8 +98,8 @@ type State struct {
 	// Quiet is the earliest time at which the trigger may be armed. Zero: at once.
 	Quiet time.Time `json:"quiet,omitzero"`
 
-	// Fired reports that the trigger has raised and that not everything written during the raise
-	// has been read: the cool-down has not begun.
+	// Fired means that the trigger has raised and that not everything written during the raise has
+	// been read, so that the cool-down has not begun.
 	Fired bool `json:"fired,omitempty"`
 }
 
@@ -130,7 +130,7 @@ const (
 // is nil, there is always an error.
 func Parse(text []byte, now time.Time) (*State, error) {
 	s := NewState()
-	parts := struct { // each raise, baseline and adoption is checked by itself
+	parts := struct { // each raise, baseline and adoption is checked separately
 		*State
 		Raises  map[Cause]json.RawMessage  `json:"raises"`
 		JVMs    map[string]json.RawMessage `json:"jvms"`
@@ -180,7 +180,7 @@ func Parse(text []byte, now time.Time) (*State, error) {
 }
 
 // savable returns a time in a form that can be saved: JSON decodes times with odd zones and years that it does not
-// encode. A time with such a year becomes the zero time, which is long over.
+// encode. A time with such a year becomes the zero time, which is long past.
 func savable(t time.Time) time.Time {
 	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
 		return time.Time{}
@@ -204,9 +204,10 @@ func (s *State) EndAll(why, by string, now time.Time) {
 	s.endApps(now)
 }
 
-// Expire forgets raises that are over. It keeps the raise of an annotation, so that it does not
-// begin again while the annotation exists, and other raises for a minute after their end, so that
-// the reason of an early end can be reported. If a clock was set back, no raise is prolonged.
+// Expire forgets raises that are over. It keeps the raise of an annotation, so that the raise
+// does not begin again while the annotation exists. It keeps other raises for a minute after
+// their end, so that the reason for an early end can be reported. If a clock was set back, no
+// raise is prolonged.
 func (s *State) Expire(now time.Time) {
 	for cause, r := range s.Raises {
 		if latest := now.Add(r.For); r.Until.After(latest) {

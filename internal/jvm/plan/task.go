@@ -27,17 +27,17 @@ type Task struct {
 	// The results of the task.
 	Err      error
 	Listed   []attach.Output // all outputs, if the task read the baseline
-	Chosen   []attach.Output // the outputs of these to change; nothing has been changed yet
+	Chosen   []attach.Output // the listed outputs that are to be changed; nothing has been changed yet
 	Applied  bool            // the JVM accepted Want
 	Restored bool            // a list has shown that the JVM has its own selection again
 	Undone   bool            // the JVM refused Want and has Before again
-	Name     string          // for Look: the name of the output to give to the JVM; empty: the JVM has an output of its own
+	Name     string          // for Look: the name of the output to give to the JVM; empty: the JVM already has an output into the source
 	Given    bool            // the JVM has Output
 	Gone     bool            // the JVM does not have Output
 }
 
-// Tasks returns tasks for the JVMs that are not as wanted and for which an attempt is due. It
-// leaves out JVMs that are busy with a task or have just failed.
+// Tasks returns tasks for the JVMs whose state is not as wanted and for which an attempt is
+// due. It leaves out JVMs that are busy with a task or whose task has just failed.
 func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed map[string]bool) []*Task {
 	var tasks []*Task
 	attempts := map[string]attempt{} // without the attempts at JVMs that have ended
@@ -158,9 +158,9 @@ const TrailTime = 2 * time.Second
 
 // keepBaseline keeps a baseline that was just read. A JVM that has created its socket again has a
 // new ID and looks like a new JVM. The selection that it lists is then the raised one; its baseline
-// was saved under the old ID, for the same streams or others. A JVM that was started since then
-// lists no output as reconfigured. If the raise chooses outputs of that JVM, its predecessor is
-// forgotten.
+// was saved under the old ID, for the same or for other streams. A JVM that was started since the
+// raise lists no output as reconfigured. If the raise chooses outputs of that JVM, its predecessor
+// is forgotten.
 func (p *Plan) keepBaseline(t *Task) {
 	var is *Baseline
 	if t.Chosen != nil {
