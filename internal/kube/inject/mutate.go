@@ -16,8 +16,7 @@ type Result struct {
 	// Warnings are for the person who creates the pod, one line each.
 	Warnings []string
 
-	// Injected says that Patch adds the sidecar. It is false for a pod that
-	// already has one.
+	// Injected means that Patch adds the sidecar. It is false for a pod that already has one.
 	Injected bool
 
 	// Refused, if not empty, is why the pod does not get a sidecar that it should
@@ -28,11 +27,10 @@ type Result struct {
 	Denied string
 }
 
-// Mutate decides about a pod that is about to be created in the namespace. text is
-// the pod as JSON, in the form of the API server. Mutate injects any pod that does
-// not opt out with the label ullage.dev/inject: "false": the caller has checked
-// that the pod or its namespace opts in. cfg must be valid. Mutate returns an error
-// if text is not a pod.
+// Mutate decides about a pod that is about to be created in the namespace. text is the pod as
+// JSON, in the form of the API server. Mutate injects any pod that does not opt out with the
+// label ullage.dev/inject: "false". The caller must have checked that the pod or its namespace
+// opts in. cfg must be valid. Mutate returns an error if text is not a pod.
 func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {
 	p, err := pod.Read(text)
 	if err != nil {
@@ -41,8 +39,8 @@ func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {
 	return decide(p, namespace, cfg), nil
 }
 
-// Template is [Mutate] for the pods of a template, which no API server has seen yet. claimed are the
-// names of the volumes that the pods get from the claims of a StatefulSet.
+// Template does the work of [Mutate] for the pods of a template, which no API server has seen yet.
+// claimed are the names of the volumes that the pods get from the claims of a StatefulSet.
 func Template(text []byte, namespace string, claimed []string, cfg wish.Config) (Result, error) {
 	p, err := pod.Read(text)
 	if err != nil {

@@ -74,7 +74,7 @@ func apply(n *yaml.Node, op patch.Op, isJSON bool) error {
 	return place(n, old, key, value)
 }
 
-// place puts value in the place of old, or at the end of n under the key.
+// place puts value in place of old, or at the end of n under the key.
 func place(n, old, key, value *yaml.Node) error {
 	switch {
 	case old != nil:

@@ -1,4 +1,5 @@
-// Package manifest injects the pods and the pod templates in a YAML file, as the webhook injects pods.
+// Package manifest injects the pods and the pod templates in a YAML file, just as the webhook injects
+// pods.
 package manifest
 
 import (
@@ -20,8 +21,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// Note says what was done with one object of a manifest that is a pod or has a
-// pod template.
+// Note says what was done with one object in a manifest that is a pod or has a pod template.
 type Note struct {
 	Object   string // such as "Deployment shop/web"
 	Injected bool
@@ -56,14 +56,13 @@ const knative = "Knative accepts no native sidecar in a template"
 // separator is a line that begins a document of a YAML file.
 var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
 
-// Inject injects every pod and pod template in a YAML file that is labelled
-// ullage.dev/inject: "true". The file may have several documents and lists. A
-// document in which nothing is injected is returned byte for byte. A changed
-// document keeps its comments and the order of its keys, but not its blank lines
-// and the width of its indentation. cfg must be valid; its OnError is ignored. It
-// is an error if an object can't be injected, if the text is not YAML, or if an
-// object asks for a sidecar without effect: its kind is unknown, or the label is
-// not on its pods.
+// Inject injects every pod and pod template in a YAML file that is labelled ullage.dev/inject:
+// "true". The file may have several documents and lists. A document in which nothing is
+// injected is returned byte for byte. A changed document keeps its comments and the order of
+// its keys, but not its blank lines and the width of its indentation. cfg must be valid; its
+// OnError is ignored. Inject returns an error if an object can't be injected, if the text is
+// not YAML, or if an object asks for a sidecar without effect, because its kind is unknown or
+// the label is not on its pods.
 func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 	cfg.OnError = wish.Deny
 	cfg.Defaults = yielding(cfg.Defaults)
@@ -83,10 +82,10 @@ func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 	return out, m.notes, nil
 }
 
-// offlineYield is how long a sidecar from a manifest waits for the first log. No
-// injector repairs such a pod. If its sidecar's restartPolicy is stripped, the JVM
-// starts that much later. Otherwise, if pulling the JVM's image takes longer, the
-// sidecar is restarted once.
+// offlineYield is how long a sidecar from a manifest waits for the first log. No injector
+// repairs such a pod. If another webhook strips its sidecar's restartPolicy, the JVM starts
+// that much later. If not, and if pulling the JVM's image takes longer than that, the sidecar
+// is restarted once.
 const offlineYield = "1m"
 
 // yielding adds yield-after to the defaults: the sidecar exits after that time,
@@ -119,7 +118,7 @@ type manifest struct {
 	cfg    wish.Config
 	notes  []Note
 	missed []string // objects that ask for a sidecar without effect
-	number int      // of the document, from 1
+	number int      // number of the document, starting at 1
 	isJSON bool     // the document
 }
 
@@ -159,8 +158,8 @@ func (m *manifest) document(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// isCompact reports whether list items have the same indentation as their key, as
-// kubectl writes them. It looks at the first list only.
+// isCompact reports whether list items have the same indentation as their key, as kubectl
+// writes them. It looks only at the first list.
 func isCompact(n *yaml.Node) bool {
 	column, found := 0, false
 	var look func(n *yaml.Node)
@@ -223,12 +222,13 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 	return note.Injected, nil
 }
 
-// miss notes that an object asks for a sidecar without effect.
+// miss records that an object asks for a sidecar without effect.
 func (m *manifest) miss(n *yaml.Node, name, why string) {
 	m.missed = append(m.missed, printable.Text(fmt.Sprintf("document %d: %s (line %d): %s", m.number, name, n.Line, why), 2*wish.MaxText))
 }
 
-// misses returns the places where an object with its pod at the path asks without effect.
+// misses returns the places where an object, whose pod is at the path, asks for a sidecar
+// without effect.
 func misses(n *yaml.Node, path string) []ask.Miss {
 	pod := n
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
@@ -287,8 +287,7 @@ func asks(n *yaml.Node, at string) string {
 	return ""
 }
 
-// inject injects the pod at the path, which consists of names with dots between
-// them.
+// inject injects the pod at the path, which consists of names separated by dots.
 func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	var claimed []string
 	if claims := member(member(n, "spec"), "volumeClaimTemplates"); claims != nil {

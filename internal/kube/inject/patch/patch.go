@@ -11,16 +11,16 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/plan"
 )
 
-// Op is one operation of a JSON patch (RFC 6902): an add, a test, or the replace
-// that the test guards.
+// Op is one operation of a JSON patch (RFC 6902): an add, a test, or a replace that a test
+// precedes.
 type Op struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"` // a JSON pointer (RFC 6901)
 	Value any    `json:"value"`
 }
 
-// writer collects operations on a pod. It also makes its additions to the tree, so that a
-// later operation finds the lists and objects that an earlier operation created.
+// writer collects operations on a pod. It also applies its additions to the tree, so that a
+// later operation finds the lists and objects that an earlier operation has created.
 type writer struct {
 	tree map[string]any // the pod's
 	ops  []Op

@@ -35,11 +35,12 @@ func hasJavaEnv(c corev1.Container) bool {
 	})
 }
 
-// choose returns the indexes of the containers with a JVM. The containers that the annotation names
-// win. Next come the containers of an earlier refusal: the API server calls the webhook again after
-// other webhooks have added containers, and a pod that was rightly refused must not get a sidecar for
-// an added container. Next come kubectl's default container, the only container that visibly runs a
-// JVM, the only container, and the first container. A known proxy is chosen only by name.
+// choose returns the indexes of the containers with a JVM. It tries the following in order: the
+// containers that the annotation names; the containers of an earlier refusal; kubectl's default
+// container; the only container that visibly runs a JVM; the only container; and the first container.
+// An earlier refusal matters because the API server calls the webhook again after other webhooks have
+// added containers: a pod that was rightly refused must not get a sidecar for an added container. A
+// known proxy is chosen only by name.
 func choose(p *pod.Pod, names []string, n *notes) []int {
 	indexes, unknown := find(p, names)
 	if len(unknown) > 0 {

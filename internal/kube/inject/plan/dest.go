@@ -45,11 +45,11 @@ func planDest(p *pod.Pod, w *wish.Wishes, n *notes) dest {
 	return found
 }
 
-// warnDest warns of risks to the durable copy. With a sink, it does not warn of a copy
-// that is deleted with the pod: the sink has the same lines.
+// warnDest warns of risks to the durable copy. If there is a sink, it does not warn of a copy
+// that is deleted with the pod, because the sink has the same lines.
 func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 	v := p.Volume(w.Dest.Volume)
-	kind := "" // of the volume, if the pod shows that the volume is deleted with it
+	kind := "" // kind of the volume, if the pod shows that the volume is deleted with the pod
 	switch {
 	case w.Dest.OnNode() || v != nil && v.EmptyDir != nil:
 		kind = "emptyDir"

@@ -28,7 +28,7 @@ type jvm struct {
 	port     int // 0: the sidecar does not listen
 	rotateAt int64
 	raised   bool // the container's memory limit is raised
-	pin      bool // the heap is still sized by the limit before it was raised
+	pin      bool // the heap is to be sized by the limit that applied before the raise
 	options  Options
 }
 
@@ -93,11 +93,11 @@ func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
 	}
 }
 
-// planUser decides about a sidecar by its JVM's user. Without the JVM's uid the sidecar
-// can only read the log. Then the JVM has to rotate the log, or the tmpfs would
-// eventually fill up and stay full. Each of the six files takes a sixteenth of the
-// tmpfs, which leaves room for overwritten files: the sidecar closes them some seconds
-// late, because it can't ask the kernel whether they still have a writer.
+// planUser decides about a sidecar on the basis of its JVM's user. If the JVM's uid is not
+// known, the sidecar can only read the log. Then the JVM has to rotate the log, or else the
+// tmpfs would eventually fill up and stay full. Each of the six files takes a sixteenth of the
+// tmpfs, which leaves room for overwritten files: the sidecar closes them some seconds late,
+// because it can't ask the kernel whether they still have a writer.
 func (j *jvm) planUser(w *wish.Wishes, n *notes) {
 	switch {
 	case j.UID == nil:
@@ -134,8 +134,8 @@ func (j *jvm) planAttach(n *notes) {
 	}
 }
 
-// planTmp finds a directory for the JVM's socket that the sidecar can mount and no
-// other pod can: the sidecar speaks to every JVM whose socket is there.
+// planTmp finds a directory for the JVM's socket that the sidecar can mount but no other pod
+// can, because the sidecar speaks to every JVM whose socket is there.
 func (j *jvm) planTmp(n *notes) {
 	const remedy = "mount an emptyDir there, or set " + ask.Prefix + wish.Attach + " to process-namespace"
 	at := j.MountAt(tmpDir)

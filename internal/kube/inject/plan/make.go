@@ -42,8 +42,8 @@ func Make(p *pod.Pod, namespace string, w wish.Wishes) Plan {
 	return refusal(p, w.Containers, n.problems)
 }
 
-// findClashes finds containers and volumes of the pod that have one of our names, and annotations so
-// long that the API server would refuse the pod with ours added.
+// findClashes finds containers and volumes of the pod that have one of our names. It also finds
+// annotations so long that, with ours added, the API server would refuse the pod.
 func findClashes(p *pod.Pod, n *notes) {
 	for _, name := range p.ContainerNames() {
 		if isOurs(name, sidecarName) {
@@ -75,7 +75,7 @@ func denial(problems []problem) Plan {
 // created by a controller, which shows no warnings, so the problems are also
 // annotated on the pod.
 func refusal(p *pod.Pod, containers []string, problems []problem) Plan {
-	var n notes // drops the earlier warnings, which are about an injection
+	var n notes // the earlier warnings, which are about an injection, are left out
 	s := ask.Status{Refused: problems[0].reason}
 	for _, i := range choose(p, containers, &notes{}) {
 		s.Containers = append(s.Containers, p.Spec.Containers[i].Name)

@@ -22,7 +22,8 @@ func footprintOf(c *pod.Container, w *wish.Wishes) footprint.Estimate {
 
 // planMemory compares the memory that the JVM of a container may take with the container's limit: the
 // kernel kills a container over its limit, and the log on the tmpfs counts towards the limit. It
-// returns whether the limit is raised, and whether the heap must then be kept from growing with it.
+// returns whether the limit is raised, and whether the heap must then be kept from growing with the
+// limit.
 func planMemory(c *pod.Container, w *wish.Wishes, n *notes) (raised, pin bool) {
 	limit := c.MemoryLimit
 	if limit == 0 {
@@ -44,7 +45,7 @@ func planMemory(c *pod.Container, w *wish.Wishes, n *notes) (raised, pin bool) {
 		n.warn("the memory limit of container %.80q is not raised: %s", c.Name, fixed)
 	case estimate.Exceeds():
 		n.warn("container %.80q may take more than its memory limit of %d MiB, and be killed: %s: %s", c.Name, limit>>20, estimate.Parts(), estimate.Advice(option))
-	case log > limit/4: // by the estimate, the heap fits
+	case log > limit/4: // according to the estimate, the heap fits
 		n.warn("%s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer", tmpfsText(w), c.Name, limit>>20)
 	}
 	return false, false

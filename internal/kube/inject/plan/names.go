@@ -20,7 +20,7 @@ const (
 // the same name in both, since the sidecar uses the file names that the JVM reports.
 const (
 	logDir        = "/var/log/jvm"
-	tmpDir        = "/tmp" // HotSpot uses it, whatever java.io.tmpdir says
+	tmpDir        = "/tmp" // HotSpot uses this directory, whatever java.io.tmpdir says
 	destDir       = "/var/lib/ullage"
 	podInfoDir    = "/etc/ullage"
 	sinkSecretDir = "/etc/ullage-sinks" // not in podInfoDir: nothing can be mounted in a read-only volume

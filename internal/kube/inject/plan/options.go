@@ -28,8 +28,8 @@ func (j *jvm) optionsOf8() string {
 
 // optionsFor returns the options for the JVMs of a container. If rotateAt is set, the sidecar
 // can't free the memory of a file that is being written, so the JVM keeps six files of that
-// size and overwrites the oldest. Otherwise the JVM never rotates the file, and the sidecar
-// frees the memory of the part that is durable.
+// size and overwrites the oldest. Otherwise, the JVM never rotates the file, and the sidecar
+// frees the memory of the durable part.
 func (j *jvm) optionsFor(w *wish.Wishes) string {
 	size := "0"
 	if j.rotateAt > 0 {
@@ -45,15 +45,16 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 	return options
 }
 
-// otherOptions returns the options that are not about the log. Adoption is no substitute for them.
+// otherOptions returns the options that have nothing to do with the log. Adoption does not replace
+// them.
 func (j *jvm) otherOptions(w *wish.Wishes) string {
 	var options []string
 	// Otherwise a crash report would be lost with the pod.
 	if !j.Says(errorFile) {
 		options = append(options, errorFile+logDir+"/hs_err_pid%p.log")
 	}
-	// HotSpot keeps counters in a mapped file, /tmp/hsperfdata_USER/PID. On a disk, HotSpot
-	// waits while the kernel writes one of its pages back.
+	// HotSpot keeps counters in a mapped file, /tmp/hsperfdata_USER/PID. If the file is on a disk,
+	// HotSpot waits while the kernel writes back one of the file's pages.
 	if !w.Perfdata && !j.InMemory(tmpDir) {
 		options = append(options, "-XX:+PerfDisableSharedMem")
 	}
@@ -64,8 +65,8 @@ func (j *jvm) otherOptions(w *wish.Wishes) string {
 	return strings.Join(options, " ")
 }
 
-// planOptions appends the options of a container's JVMs to the variable's value. It replaces no value
-// that it can't see: heap sizes, agents and trust stores would be lost silently.
+// planOptions appends the options of a container's JVMs to the variable's value. It never replaces a
+// value that it can't see, because heap sizes, agents and trust stores would be lost silently.
 func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	name, options := w.Variable.Name, j.optionsFor(w)
 	if name == wish.NoVariable {
@@ -90,8 +91,9 @@ func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	j.options = Options{Name: name, Index: -1, Value: options}
 }
 
-// warnNoOptions says what a container's JVMs lack without options. If the sidecar adopts them, they get a
-// log later. Through a shared /tmp, the sidecar finds only a JVM whose attach listener runs from its start.
+// warnNoOptions warns of what a container's JVMs lack without options. If the sidecar adopts them, they get
+// a log later. Through a shared /tmp, the sidecar finds only a JVM whose attach listener runs from the
+// start.
 func (j *jvm) warnNoOptions(w *wish.Wishes, n *notes) {
 	none := fmt.Sprintf("the JVMs of container %.80q get no options (%s%s: off)", j.Name, ask.Prefix, wish.OptionsVariable)
 	switch {
@@ -129,7 +131,8 @@ func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
 	}
 }
 
-// wishes returns w, without the ring if no ring is created: then none takes memory.
+// wishes returns w, without the ring if no ring will be created and therefore none takes
+// memory.
 func (j *jvm) wishes(w *wish.Wishes) *wish.Wishes {
 	if w.Events == 0 || j.UID != nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
 		return w
@@ -141,7 +144,8 @@ func (j *jvm) wishes(w *wish.Wishes) *wish.Wishes {
 
 // eventsEnv returns the variable with the place and size of the rings of a container's JVMs, or nil. If
 // the JVM's user is not known, it returns nil: the sidecar could not remove a ring, and the ninth start
-// would find eight rings. Without the variable, an appender writes to its fallback from the start.
+// of the JVM would find eight rings. Without the variable, an appender writes to its fallback from the
+// start.
 func (j *jvm) eventsEnv(w *wish.Wishes) []corev1.EnvVar {
 	if w.Events == 0 || j.UID == nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
 		return nil

@@ -1,6 +1,6 @@
-// Package plan decides about a pod: what is added to it and to the containers of its JVMs, which
-// warnings its creator gets, and why it is refused. A plan holds only values. It does not depend
-// on JSON or on the form of a patch.
+// Package plan decides about a pod: what is added to the pod and to the containers of its JVMs,
+// which warnings its creator gets, and why it is refused. A plan holds only values. It does not
+// depend on JSON or on the form of a patch.
 package plan
 
 import (
@@ -29,7 +29,7 @@ type Plan struct {
 
 	Warnings []string
 
-	// Injected says that the pod gets its sidecars, or that a broken one is repaired.
+	// Injected means that the pod gets its sidecars, or that a broken sidecar is repaired.
 	Injected bool
 
 	// Refused, if not empty, is why the pod does not get a sidecar that it should have. Denied, if
@@ -53,7 +53,7 @@ type Memory struct {
 	Request bool // the request is raised too
 }
 
-// Lists returns the lists of the container's resources that the new limit is written to.
+// Lists returns the lists of the container's resources to which the new limit is written.
 func (m Memory) Lists() []string {
 	switch {
 	case m.Limit == "":
@@ -93,7 +93,7 @@ type problem struct {
 	text   string
 }
 
-// notes are the warnings and problems found while a plan is made.
+// notes are the warnings and problems that are found while a plan is made.
 type notes struct {
 	warnings []string
 	problems []problem
@@ -104,7 +104,7 @@ func (n *notes) warn(format string, args ...any) {
 	n.warnings = append(n.warnings, printable.Text("ullage: "+fmt.Sprintf(format, args...), wish.MaxText))
 }
 
-// refuse adds a problem: the pod is not injected.
+// refuse adds a problem, so that the pod is not injected.
 func (n *notes) refuse(reason ask.Reason, format string, args ...any) {
 	n.problems = append(n.problems, problem{reason, fmt.Sprintf(format, args...)})
 }

@@ -25,12 +25,12 @@ func Injected(p *pod.Pod) (ask.Status, bool) {
 		return ask.Status{}, false
 	}
 	s, err := ask.ParseStatus(value)
-	return s, err != nil || s.Refused == "" // refused: the container is not ours
+	return s, err != nil || s.Refused == "" // if the pod was refused, the container is not ours
 }
 
-// Repair restores the lost restartPolicy of an injected pod's sidecars. The webhook
-// that dropped it may run after us and drop it again. So the sidecar is set to
-// yield: the pod must start, with or without a sidecar.
+// Repair restores the lost restartPolicy of an injected pod's sidecars. The webhook that
+// dropped it may run after us and drop it again. So the sidecar is told to yield: the pod must
+// start, with or without a sidecar.
 func Repair(p *pod.Pod, s ask.Status) Plan {
 	var made Plan
 	for i, c := range p.Spec.InitContainers {

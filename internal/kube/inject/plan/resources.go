@@ -53,8 +53,8 @@ func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.R
 
 // guarantee sets the requests to the limits, so that the pod stays Guaranteed. The maximum requests
 // of the policy still apply. A CPU limit over the maximum is lowered to it. A memory limit over the
-// maximum is not, because the kernel would kill a sidecar that fills its spool: then the requests
-// stay as they are, and the pod is not Guaranteed. A warning reports either case.
+// maximum is not lowered, because the kernel would kill a sidecar that fills its spool: the
+// requests then stay as they are, and the pod is not Guaranteed. A warning reports both cases.
 func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *notes) {
 	over := func(name corev1.ResourceName) (bound resource.Quantity, is bool) {
 		bound, is = most[name]
@@ -93,7 +93,7 @@ func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited b
 }
 
 // leastShare is the share of the pod's requested CPU time, in per cent, that the pod's own containers
-// should keep: an HPA's default target is 80 %, and the HPA ignores a tenth of it either way.
+// should keep. An HPA's default target is 80 %, and the HPA ignores deviations of up to a tenth.
 const leastShare = 88
 
 // addition says what the sidecars add to the pod's requests. Autoscalers, quotas and the scheduler use

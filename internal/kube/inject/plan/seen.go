@@ -13,7 +13,7 @@ import (
 )
 
 // inTmp matches a path below /tmp in a text. A file that is only written there is no reason for a
-// warning: written matches the options and redirections that write a file and do not read one.
+// warning: written matches the options and redirections that write a file but do not read one.
 var (
 	inTmp   = regexp.MustCompile(`(?:^|[\s=:,@'"(])(/tmp/[^\s'":,;)]+)`)
 	written = regexp.MustCompile(`(?:HeapDumpPath|ErrorFile|FlightRecorder\S*filename|java\.io\.tmpdir)=\S*|-Xlog\S*|-Xloggc:\S*|>>?\s*/tmp/\S*`)
@@ -55,8 +55,8 @@ func isJDK8(c *pod.Container) bool {
 // -Xlog with its output after the selection.
 var otherLog = regexp.MustCompile(`-Xloggc:([^\s'"]+)|-Xlog:[^\s:'"]*:(?:file=)?"?([^\s:'"]+)`)
 
-// diskLog returns another log file of a JVM in c, on a disk that the JVM would
-// wait for. It returns "" if the pod shows no such file.
+// diskLog returns another log file of a JVM in c that is on a disk, for which the JVM would
+// wait. It returns "" if the pod shows no such file.
 func diskLog(c *pod.Container) string {
 	for _, text := range c.Texts() {
 		for _, found := range otherLog.FindAllStringSubmatch(text, -1) {

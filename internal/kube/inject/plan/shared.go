@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// separateTmp turns off level control for JVM containers that share one /tmp:
-// each JVM is process 1 in its own container, so one takes the other's socket.
+// separateTmp turns off level control for JVM containers that share one /tmp: each JVM is
+// process 1 in its own container, so one would take over the other's socket.
 func separateTmp(p *pod.Pod, jvms []*jvm, n *notes) {
 	if share := p.Spec.ShareProcessNamespace; share != nil && *share {
 		return // the process ids differ

@@ -20,8 +20,8 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// imageUser is the uid and gid of the sidecar's image. A sidecar runs with them if
-// the JVM's are not known.
+// imageUser is the uid and gid of the sidecar's image. A sidecar runs with them if those of the
+// JVM are not known.
 const imageUser = 65532
 
 // volumes returns the volumes to add to the pod.
@@ -127,13 +127,13 @@ func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
 		"listen":      j.listen(),
 	})
 	if j.attach == attach.Off {
-		delete(all, ask.Adopt) // may be a default for all pods; 'ullage run' refuses it with --attach=off
+		delete(all, ask.Adopt) // it may be a default for all pods, but 'ullage run' refuses it with --attach=off
 	}
 	if j.tmp != nil {
 		all["jvm-tmp"] = tmpDir
 	}
 	if j.wishes(w).Events > 0 && w.Sidecar.Ship.Budget == 0 {
-		all["budget"] = w.Buffer.String() // the rest of the tmpfs is the ring's
+		all["budget"] = w.Buffer.String() // the rest of the tmpfs is for the ring
 	}
 	if j.port != 0 && j.listen() != admin.DefaultConfig().Listen {
 		host := j.host
@@ -154,9 +154,9 @@ func fromField(name, path string) corev1.EnvVar {
 
 // sinkEnvironment names the pod and container for the sinks, and passes on the credentials in
 // their Secret. The kubelet reads the Secret; neither the injector nor the pod's manifest has
-// its content. Only the variables that the sinks read are taken, by name: any other, such as
-// ULLAGE_DEST, could override the cluster's policy. A missing Secret or key does not stop a
-// pod: the sink fails and reports why.
+// its content. Only the variables that the sinks read are passed on, by name, because any other
+// variable, such as ULLAGE_DEST, could override the cluster's policy. A missing Secret or key
+// does not stop a pod: the sink fails and reports why.
 func sinkEnvironment(w *wish.Wishes, container string) []corev1.EnvVar {
 	urls := w.Sidecar.Sinks.URLs
 	if len(urls) == 0 {

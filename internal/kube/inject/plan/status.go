@@ -32,9 +32,9 @@ func annotations(p *pod.Pod, w *wish.Wishes, jvms []*jvm, volumes []corev1.Volum
 	return all
 }
 
-// report returns the annotations with the status: one for programs and, if there is room
-// for it, one for people. If this pod was made from the manifest of another one, the
-// annotations about that pod are replaced.
+// report returns the annotations with the status: one for programs and, if there is room for
+// it, one for people. If this pod was created from the manifest of another pod, the annotations
+// about that pod are replaced.
 func report(p *pod.Pod, s ask.Status) (all []Annotation) {
 	room := p.Room()
 	for _, a := range []Annotation{{ask.InjectedAnnotation, s.Encode()}, {ask.WarningsAnnotation, s.Text()}} {
@@ -54,8 +54,8 @@ func report(p *pod.Pod, s ask.Status) (all []Annotation) {
 const evictMark = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 
 // evictable returns the volumes that the pod itself lists in evictMark, and the emptyDir
-// volumes that we add. Ours need not keep a node: the logs are read to their end before
-// the pod is gone, and a copy in an emptyDir is deleted with the pod in any case.
+// volumes that we add. Our volumes are no reason to keep a node: the logs are read to their end
+// before the pod is gone, and a copy in an emptyDir is deleted with the pod in any case.
 func evictable(p *pod.Pod, volumes []corev1.Volume) string {
 	names := strings.FieldsFunc(p.Annotations[evictMark], func(r rune) bool { return r == ',' })
 	for _, v := range volumes {

@@ -14,7 +14,8 @@ type Container struct {
 	*corev1.Container
 	Index int // among the pod's containers
 
-	// UID and GID are the user and group of its first process. They are nil if only the image sets them.
+	// UID and GID are the user and group of the container's first process. They are nil if only the
+	// image sets them.
 	UID, GID *int64
 
 	// MemoryLimit is its memory limit in bytes. If zero, there is no limit.
@@ -57,7 +58,7 @@ func (c *Container) Says(option string, but ...string) bool {
 	return slices.ContainsFunc(c.Texts(but...), func(text string) bool { return strings.Contains(text, option) })
 }
 
-// MountAt returns the mount of c at exactly dir, or nil.
+// MountAt returns the mount of c exactly at dir, or nil.
 func (c *Container) MountAt(dir string) *corev1.VolumeMount {
 	for i := range c.VolumeMounts {
 		if path.Clean(c.VolumeMounts[i].MountPath) == dir {

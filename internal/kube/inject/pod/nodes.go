@@ -17,7 +17,8 @@ const (
 
 var architectures = []string{"amd64", "arm64", "ppc64le", "s390x"}
 
-// elsewhere says why a pod can't run on any node that the sidecar has an image for, or returns "" if it can.
+// elsewhere says why a pod can't run on any node for which there is an image of the sidecar, or returns ""
+// if it can.
 func elsewhere(spec *corev1.PodSpec) string {
 	windows := func(s *corev1.WindowsSecurityContextOptions) bool { return s != nil }
 	isWindows := spec.OS != nil && spec.OS.Name == corev1.Windows || spec.SecurityContext != nil && windows(spec.SecurityContext.WindowsOptions) ||

@@ -38,12 +38,12 @@ type Pod struct {
 	// the claims of a StatefulSet.
 	Claimed []string
 
-	// Offline: no API server has seen the pod yet.
+	// Offline means that no API server has seen the pod yet.
 	Offline bool
 }
 
-// Read reads a pod from JSON. It drops duplicate members of objects before it
-// decodes the API types, so that both forms agree. Names are case-sensitive in both.
+// Read reads a pod from JSON. It drops duplicate members of objects before it decodes the API
+// types, so that both forms of the pod agree. Names are case-sensitive in both.
 func Read(text []byte) (*Pod, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -69,8 +69,8 @@ func (p *Pod) OptsOut() bool {
 	return p.Labels[ask.InjectLabel] == "false" || p.Annotations[ask.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
 }
 
-// Room returns how many bytes of annotations may be added to the pod. The values of
-// our own annotations do not count, since they are replaced.
+// Room returns how many bytes of annotations may be added to the pod. The values of our own
+// annotations are not counted, because they are replaced.
 func (p *Pod) Room() int {
 	room := MaxAnnotations - len(ask.InjectedAnnotation) - len(ask.WarningsAnnotation)
 	for name, value := range p.Annotations {
@@ -87,7 +87,7 @@ func (p *Pod) Unsuitable() string {
 	case len(p.Spec.Containers) == 0:
 		return "it has no containers"
 	case slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == "" }):
-		return "it has a container without a name" // or one that is null
+		return "it has a container without a name" // or a container that is null
 	}
 	return elsewhere(&p.Spec)
 }
@@ -120,7 +120,8 @@ func (p *Pod) Volume(name string) *corev1.Volume {
 	return nil
 }
 
-// Unwritable says why nothing can be stored in the named volume, or returns "" if the volume may do.
+// Unwritable says why nothing can be stored in the named volume, or returns "" if the volume may be
+// suitable.
 func (p *Pod) Unwritable(name string) string {
 	v := p.Volume(name)
 	switch {

@@ -14,7 +14,7 @@ func (p *Pod) HasWhole() bool {
 }
 
 // Request returns the sum of the requests of the containers that run as long as the pod does. As in
-// an API server, a limit without a request is also the request.
+// an API server, if there is a limit but no request, the limit is also the request.
 func (p *Pod) Request(name corev1.ResourceName) resource.Quantity {
 	var sum resource.Quantity
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {

@@ -17,9 +17,10 @@ type Resources struct {
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 	Limits   corev1.ResourceList `json:"limits,omitempty"`
 
-	// Guaranteed has the CPU request and limit of the sidecar of a pod of QoS class Guaranteed.
-	// It replaces the CPU limit above, which would otherwise be the request too: autoscalers,
-	// quotas and the scheduler use the request. A limit that the pod or its namespace sets wins.
+	// Guaranteed has the CPU request and limit of the sidecar of a pod of QoS class Guaranteed. It
+	// replaces the CPU limit above, which would otherwise also be the request: autoscalers, quotas
+	// and the scheduler use the request. A limit that the pod or its namespace sets takes
+	// precedence.
 	Guaranteed corev1.ResourceList `json:"guaranteed,omitempty"`
 }
 
@@ -49,7 +50,7 @@ func amountOf(name string) (amount, bool) {
 	return all[i], true
 }
 
-// in returns the list of r that the amount is in.
+// in returns the list of r to which the amount belongs.
 func (a amount) in(r *Resources) *corev1.ResourceList {
 	if a.limit {
 		return &r.Limits
@@ -78,7 +79,7 @@ func (a amount) parse(text string) (resource.Quantity, error) {
 	return q, errors.New("it is not a size: write it like 64Mi")
 }
 
-// AsGoodAsNone is a bound that nothing reaches and that is far from an overflow.
+// AsGoodAsNone is a bound that nothing reaches, but that is far from an overflow.
 const AsGoodAsNone settings.Size = 1 << 50
 
 // Plus returns the sum of a quantity and more bytes.

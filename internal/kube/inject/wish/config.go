@@ -20,9 +20,8 @@ const (
 // Config holds the settings that are the same for all pods. Get one from
 // [DefaultConfig] or [LoadConfig]. The tags are its keys in YAML and JSON.
 type Config struct {
-	// Image is the sidecar's image, with its registry and its tag or digest. A name
-	// without a registry would mean docker.io, where anyone may own the name, and
-	// CRI-O refuses it.
+	// Image is the sidecar's image, with its registry and its tag or digest. A name without a
+	// registry would mean docker.io, where anyone may own the name; CRI-O refuses such a name.
 	Image string `json:"image"`
 
 	// ImagePullPolicy is Always, IfNotPresent or Never. If empty, the cluster's
@@ -37,8 +36,8 @@ type Config struct {
 	// 12 MiB for each sink, are added to the memory limit.
 	Resources Resources `json:"resources,omitempty"`
 
-	// Defaults are settings of all sidecars, by the name of their annotation
-	// without [ask.Prefix]. A pod's own annotation wins.
+	// Defaults are settings of all sidecars, by the name of their annotation without [ask.Prefix].
+	// A pod's own annotation takes precedence.
 	Defaults map[string]string `json:"defaults,omitempty"`
 
 	// Policy bounds what the annotations of pods may ask for.
@@ -49,19 +48,18 @@ type Config struct {
 	// a missing Secret.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 
-	// Namespaces are settings for single namespaces, by the namespace's name. They
-	// have the form of Defaults and win over them. They may also have the settings
-	// that the fields above have for all pods: image, image-pull-secrets,
-	// cpu-request, memory-limit and so on.
+	// Namespaces are settings for single namespaces, by the namespace's name. They have the form
+	// of Defaults and take precedence over them. They may also have the settings that the fields
+	// above have for all pods: image, image-pull-secrets, cpu-request, memory-limit and so on.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 }
 
-// DefaultConfig returns the documented defaults, without an image. The scheduler reserves
-// the requests for each pod, so they are what the sidecar of a usual log needs: 2.3m at 10
-// lines a second, 7m at 1,000, and 9 MiB (docs/benchmarks/measured.md, A fleet, on paper).
-// The limits leave room for more. There is no limit of CPU time: a throttled sidecar falls
-// behind. A pod of QoS class Guaranteed must have a limit: 50m suffice for 20,000 lines a
-// second, and work off a backlog at 46,000 (docs/pods.md, Requests and limits).
+// DefaultConfig returns the documented defaults, without an image. The scheduler reserves the
+// requests for each pod, so they are what a sidecar needs for a usual log: 2.3m at 10 lines a
+// second, 7m at 1,000, and 9 MiB (docs/benchmarks/measured.md, A fleet, on paper). The limits
+// leave room for more. There is no limit of CPU time: a throttled sidecar falls behind. A pod
+// of QoS class Guaranteed must have a limit: 50m are enough for 20,000 lines a second, and for
+// working off a backlog at 46,000 (docs/pods.md, Requests and limits).
 func DefaultConfig() Config {
 	return Config{
 		OnError: Allow,

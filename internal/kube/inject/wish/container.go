@@ -27,7 +27,7 @@ type Container struct {
 	// CPULimit is the configuration's CPU limit for all sidecars, or zero.
 	CPULimit resource.Quantity
 
-	// Most are the largest requests that the policy allows a sidecar.
+	// Most has the largest requests that the policy allows for a sidecar.
 	Most corev1.ResourceList
 
 	Hatch Hatch
@@ -72,8 +72,8 @@ func readContainer(r *reader, cfg Config, added settings.Size) (Container, []str
 	return c, c.lowerRequests()
 }
 
-// lowerRequests lowers each request that is over its limit. Otherwise the API
-// server would refuse the pod.
+// lowerRequests lowers each request that is over its limit. Otherwise, the API server would
+// refuse the pod.
 func (c *Container) lowerRequests() (warnings []string) {
 	r := &c.Resources
 	for _, a := range amounts() {

@@ -67,5 +67,5 @@ func (d Destination) String() string {
 // OnNode reports whether the copy is part of the pod's ephemeral storage.
 func (d Destination) OnNode() bool { return d.Claim == "" && d.Volume == "" && d.Size == 0 }
 
-// Shared reports whether other pods may use the volume too.
+// Shared reports whether other pods may also use the volume.
 func (d Destination) Shared() bool { return d.Claim != "" || d.Volume != "" }

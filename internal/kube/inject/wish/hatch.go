@@ -40,7 +40,7 @@ func readHatch(r *reader) (h Hatch, warnings []string) {
 	}
 	asked := func(name string) string {
 		if slices.Contains(r.policy.Locked, name) {
-			r.value(name) // for its warning
+			r.value(name) // only for the warning
 			return ""
 		}
 		return r.asked(name)
@@ -121,7 +121,8 @@ func parseVariables(text string) (map[string]string, error) {
 	return all, nil
 }
 
-// Environment adds variables to the variables that a sidecar has. A pod can't change the latter.
+// Environment adds variables to the variables of a sidecar. A pod can't change a variable that
+// the sidecar already has.
 func (h Hatch) Environment(has []corev1.EnvVar) []corev1.EnvVar {
 	for _, name := range slices.Sorted(maps.Keys(h.variables)) {
 		if !slices.ContainsFunc(has, func(v corev1.EnvVar) bool { return v.Name == name }) {

@@ -18,7 +18,8 @@ const (
 	maxURLs  = 2048 // bytes of sink, which may have several URLs
 )
 
-// image accepts any printable ASCII text without spaces; only a registry knows more.
+// image matches any printable ASCII text without spaces; only a registry knows more about
+// names.
 var image = regexp.MustCompile(`^[!-~]+$`)
 
 // qualified reports whether the name of an image begins with a registry.
@@ -81,19 +82,18 @@ const (
 	// ToolVariable stay in effect.
 	LauncherVariable = "JDK_JAVA_OPTIONS"
 
-	// ToolVariable is read by every JVM, even a JVM that is embedded in another
-	// program.
+	// ToolVariable is read by every JVM, even by one that is embedded in another program.
 	ToolVariable = "JAVA_TOOL_OPTIONS"
 )
 
-// NoVariable stands for no variable: no options are added.
+// NoVariable means that no options are added.
 const NoVariable = "off"
 
 // Variable is the environment variable with the options of the JVMs.
 type Variable struct {
 	Name string
 
-	// Asked says that an annotation or a default names the variable.
+	// Asked means that an annotation or a default names the variable.
 	Asked bool
 }
 

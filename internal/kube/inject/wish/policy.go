@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// Policy bounds what the annotations of pods may ask for. A pod that asks for more is
-// injected with the values that it may have and gets a warning.
+// Policy bounds what the annotations of pods may ask for. A pod that asks for more is injected
+// with the values that it may have. It gets a warning.
 type Policy struct {
 	// Locked are settings, by the name of their annotation without
 	// [ask.Prefix], that no pod can change: the defaults apply.
@@ -24,8 +24,8 @@ type Policy struct {
 	// Max has the largest allowed value of settings that are a size, an amount or a duration.
 	Max map[string]string `json:"max,omitempty"`
 
-	// Env are the names of environment variables that pods may set for their sidecars. If the
-	// policy bounds anything, pods may set no others; without a policy, pods may set any.
+	// Env has the names of environment variables that pods may set for their sidecars. If the
+	// policy bounds anything, pods may set no other variables; without a policy, they may set any.
 	Env []string `json:"env,omitempty"`
 
 	// ContainerPatch are the fields of the sidecar's container, such as lifecycle, that pods
@@ -33,8 +33,8 @@ type Policy struct {
 	ContainerPatch []string `json:"containerPatch,omitempty"`
 }
 
-// apply returns the value that a pod gets when it asks for a value, and a warning if the two
-// differ.
+// apply returns the value that a pod gets if it asks for the value asked, and a warning if the
+// two differ.
 func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	switch {
 	case asked == "" || asked == byDefault:

@@ -13,7 +13,7 @@ import (
 // MaxText bounds a warning or a problem, in bytes. Either may quote an annotation.
 const MaxText = 600
 
-// reader reads settings. An empty setting is the same as none.
+// reader reads settings. An empty setting is the same as a missing one.
 type reader struct {
 	annotations, defaults map[string]string // the latter without [ask.Prefix]
 	policy                Policy
@@ -29,7 +29,7 @@ func (r *reader) asked(name string) string {
 // byDefault returns the default value of a setting.
 func (r *reader) byDefault(name string) string { return strings.TrimSpace(r.defaults[name]) }
 
-// value returns the value that the pod gets and notes the policy's warning.
+// value returns the value that the pod gets. It records the policy's warning.
 func (r *reader) value(name string) string {
 	v, warning := r.policy.apply(name, r.asked(name), r.byDefault(name))
 	if warning != "" {
@@ -38,7 +38,7 @@ func (r *reader) value(name string) string {
 	return v
 }
 
-// check notes a problem with the value of a setting, if there is one.
+// check records a problem with the value of a setting, if there is one.
 func (r *reader) check(name string, err error) {
 	if err != nil {
 		r.problem("%s%s %.80q: %s", ask.Prefix, name, r.value(name), err)

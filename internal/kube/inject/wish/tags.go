@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The log tags of HotSpot, as `java -Xlog:help` of 11.0.13, 17.0.15 and 25.0.3 lists
-// them. A JVM exits before it runs anything if it gets an unknown tag.
+// The log tags of HotSpot, as `java -Xlog:help` of 11.0.13, 17.0.15 and 25.0.3 lists them. A
+// JVM with an unknown tag exits before it runs anything.
 const (
 	tagsOfAll = `
 		add age alloc annotation arguments attach barrier blocks bot breakpoint bytecode cds census class classhisto cleanup

@@ -44,8 +44,8 @@ func (c Config) Validate() []error {
 	return slices.Concat(bad, c.Resources.validate(), c.validatePolicy())
 }
 
-// ValidateForAll is Validate for a configuration of all namespaces: it also
-// refuses a default that would stop some pods.
+// ValidateForAll is like Validate, for a configuration of all namespaces: it also refuses a
+// default that would stop some pods.
 func (c Config) ValidateForAll() []error {
 	bad := c.Validate()
 	if kind, _, _ := strings.Cut(strings.TrimSpace(c.Defaults[Dest]), ":"); kind == "pvc" {
@@ -83,9 +83,9 @@ func (r Resources) validate() []error {
 	return bad
 }
 
-// validateDefaults returns one error for each default that would be a problem as a
-// pod's annotation too, or that belongs elsewhere. what names the place of the
-// defaults in the configuration.
+// validateDefaults returns one error for each default that would also be a problem as a pod's
+// annotation, or that belongs elsewhere. what names the place of the defaults in the
+// configuration.
 func validateDefaults(what string, defaults map[string]string, elsewhere []string) []error {
 	var bad []error
 	settings := map[string]string{}
@@ -166,8 +166,8 @@ func (p Policy) validateHatch() (bad []error) {
 	return bad
 }
 
-// validateSum refuses a bound of memory-limit without a bound of buffer: a pod could bypass
-// it, since the buffer is added to the memory limit.
+// validateSum refuses a bound on memory-limit without a bound on buffer: a pod could bypass it,
+// because the buffer is added to the memory limit.
 func (p Policy) validateSum() []error {
 	const sum = "memory-limit"
 	bounds := func(name string) bool { return slices.Contains(p.Locked, name) || p.Max[name] != "" }

@@ -1,7 +1,7 @@
 // Package wish reads the settings of an injection: the pod's annotations, the defaults of its
 // namespace and of the cluster ([Config]), and the [Policy] that bounds the annotations. The
-// code of a flag of `ullage run` also checks the annotation of that name. The package does not
-// look at a pod's containers and volumes.
+// code that checks a flag of `ullage run` also checks the annotation of that name. The package
+// does not look at a pod's containers and volumes.
 package wish
 
 import (
@@ -42,16 +42,15 @@ type Wishes struct {
 	NoScrape bool // no annotations for Prometheus
 	Perfdata bool // the JVM keeps its file of counters, even on a disk
 
-	// Set are the flags that were asked for, by name, except those with fields
-	// above.
+	// Set has the flags that were asked for, by name, except flags that have a field above.
 	Set map[string]string
 
-	// Deny says that a pod that cannot be injected must not start.
+	// Deny means that a pod that cannot be injected must not start.
 	Deny bool
 
 	Warnings []string
 
-	// Problems are sentences that each name an annotation and say how to write it. If there
+	// Problems are sentences, each of which names an annotation and says how to write it. If there
 	// are any, the pod must not be injected.
 	Problems []string
 }
@@ -180,7 +179,7 @@ func (w *Wishes) readWays(r *reader) {
 	r.check(sinkSecretSetting, err)
 }
 
-// readListen reads the address that the sidecar listens at.
+// readListen reads the address at which the sidecar listens.
 func (w *Wishes) readListen(r *reader) {
 	w.Listen = r.value(Listen)
 	if _, digits, err := net.SplitHostPort(w.Listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
@@ -202,7 +201,7 @@ func (w *Wishes) Address() (host string, port int) {
 // JVM's start to its end.
 func (w *Wishes) Tmpfs() settings.Size { return min(w.Buffer, AsGoodAsNone) + w.Events }
 
-// sinkMemory is how much a sink adds at most to the resident memory of a sidecar: 10 MiB were measured for Kafka, and
+// sinkMemory is the most that a sink adds to the resident memory of a sidecar: 10 MiB were measured for Kafka, and
 // less for the others.
 const sinkMemory = 12 * settings.Mi
 

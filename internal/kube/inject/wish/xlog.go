@@ -11,10 +11,9 @@ import (
 // defaultXlog is the default selection of a JVM's log.
 const defaultXlog = "gc*=info,safepoint=info"
 
-// parseXlog reads the selection that a JVM starts with. The rules are those for a
-// running JVM's selection, with two differences. Level off is allowed, since it
-// does not close or delete an output at the start. Tags must exist, since a JVM
-// exits at once if it gets an unknown tag.
+// parseXlog reads the selection that a JVM starts with. The rules are those for a running JVM's
+// selection, with two differences. Level off is allowed, because it does not close or delete an
+// output at the start. Tags must exist, because a JVM with an unknown tag exits at once.
 func parseXlog(text string) (xlog string, warnings []string, err error) {
 	given := strings.Split(strings.ToLower(text), ",")
 	off := make([]bool, len(given))
