@@ -1,7 +1,7 @@
 // Package kube holds the packages of the injector, which are never linked into the
 // sidecar.
 //
-//   - inject: makes the patch of a pod, with the sidecar's own code to check its settings
+//   - inject: creates the patch for a pod; it checks settings with the sidecar's own code
 //   - webhook: the server that answers admission reviews
 //   - certs: the certificate of that server
 //   - names: which names Kubernetes accepts, and how much text of others is shown

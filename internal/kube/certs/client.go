@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/kubeapi"
 )
 
-// The four requests. The role's resourceNames limit each to one object.
+// The four requests. The role's resourceNames limit each request to one object.
 var (
 	getSecret          = kubeapi.Operation{Name: "get_secret", Method: http.MethodGet, Verb: "get", Resource: "secrets"}
 	updateSecret       = kubeapi.Operation{Name: "update_secret", Method: http.MethodPut, Verb: "update", Resource: "secrets"}

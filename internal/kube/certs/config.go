@@ -11,10 +11,10 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// Config says where the certificate of a [Serving] comes from.
+// Config says how a [Serving] gets its certificate.
 type Config struct {
-	// TLSCert and TLSKey are PEM files. If both are empty, the certificate is
-	// self-made, and the following settings are required.
+	// TLSCert and TLSKey are PEM files. If both are empty, the injector makes the certificate
+	// itself, and the following settings are required.
 	TLSCert, TLSKey string
 
 	Secret        string        // holds the certificates; it must exist
@@ -23,7 +23,7 @@ type Config struct {
 	Namespace     string        // of Secret and Service
 	Configuration string        // the MutatingWebhookConfiguration whose caBundle is kept current
 
-	// Cluster says how to reach the Kubernetes API. It is not a flag.
+	// Cluster says how to reach the Kubernetes API. Not a flag.
 	Cluster kubeapi.Cluster
 }
 

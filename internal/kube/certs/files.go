@@ -45,7 +45,7 @@ func (f *files) run(ctx context.Context) {
 	}
 }
 
-// look takes the files if they have changed. It logs each error once.
+// look loads the files if they have changed. It logs each error once.
 func (f *files) look() {
 	err := f.take()
 	if err == nil {

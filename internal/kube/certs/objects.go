@@ -87,8 +87,8 @@ func (c *client) readConfiguration(ctx context.Context, name string) (configurat
 	return conf, nil
 }
 
-// ours returns the indexes of the webhooks that reach this server, through the
-// Service or a URL. The other webhooks are not ours to change.
+// ours returns the indexes of the webhooks that reach this server, through the Service or a
+// URL. The other webhooks must not be changed.
 func (conf configuration) ours(service, namespace string) []int {
 	var at []int
 	for i, w := range conf.Webhooks {
@@ -100,8 +100,8 @@ func (conf configuration) ours(service, namespace string) []int {
 	return at
 }
 
-// trusts reports whether API servers trust a server with this certificate, for
-// all webhooks at these indexes. Without an index it returns false.
+// trusts reports whether API servers trust a server with this certificate for all webhooks at
+// these indexes. If there are no indexes, it returns false.
 func (conf configuration) trusts(at []int, leaf *x509.Certificate, now time.Time) bool {
 	for _, i := range at {
 		roots := x509.NewCertPool()
@@ -120,9 +120,9 @@ type patchOp struct {
 	Value any    `json:"value"`
 }
 
-// caBundlePatch returns the patch that puts bundle into the webhooks at these
-// indexes, or nil if all of them have it. The patch applies only to the version
-// that was read, in which the indexes are right.
+// caBundlePatch returns the patch that puts bundle into the webhooks at these indexes, or nil
+// if all of them have it. The patch applies only to the version that was read, for which the
+// indexes are right.
 func (conf configuration) caBundlePatch(at []int, bundle []byte) []patchOp {
 	ops := []patchOp{{"test", "/metadata/resourceVersion", conf.Metadata.ResourceVersion}}
 	for _, i := range at {

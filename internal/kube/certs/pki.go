@@ -25,8 +25,8 @@ const (
 )
 
 const (
-	// skew is how far the clocks of a cluster may differ. A certificate is valid
-	// from that long before its creation.
+	// skew is how far the clocks of a cluster may differ. A certificate is valid from that long
+	// before the time of its creation.
 	skew = time.Hour
 
 	// maxCAs bounds ca.crt. A rollover needs two.
@@ -45,11 +45,11 @@ type material struct {
 	leaf *tls.Certificate    // signed by one of cas, for all names; its Leaf is set
 }
 
-// parseMaterial reads the data of a Secret, which is untrusted. The error names
-// what is unusable; the usable parts are returned with it. A Secret without our
-// keys is not an error. A certificate that is not valid yet was made by a replica
-// whose clock is ahead. It is not replaced: two replicas whose clocks differ
-// would replace each other's certificate again and again.
+// parseMaterial reads the data of a Secret, which is untrusted. The error says what is
+// unusable; the usable parts are returned with it. A Secret without our keys is not an error. A
+// certificate that is not valid yet was made by a replica whose clock is ahead. It is not
+// replaced, because two replicas whose clocks differ would replace each other's certificate
+// again and again.
 func parseMaterial(data map[string][]byte, names []string, now time.Time) (material, error) {
 	if len(data[caCertKey])+len(data[caKeyKey])+len(data[tlsCertKey])+len(data[tlsKeyKey]) == 0 {
 		return material{}, nil
@@ -176,7 +176,7 @@ func (m *material) issue(names []string, now time.Time, life time.Duration) erro
 	}
 	end := now.Add(life)
 	if ca := m.cas[0].NotAfter; end.After(ca) {
-		end = ca // the CA was made when --certificate-lifetime was shorter
+		end = ca // the CA was created when --certificate-lifetime was shorter
 	}
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "ullage-injector"},
@@ -201,9 +201,9 @@ func (m *material) issue(names []string, now time.Time, life time.Duration) erro
 // current reports whether the first CA signed the serving certificate.
 func (m material) current() bool { return m.leaf.Leaf.CheckSignatureFrom(m.cas[0]) == nil }
 
-// trustFirst adds cas, one of which signed the serving certificate. The CA that
-// signs the next certificate stays first, and the signer comes second. The others
-// are cut so that there is room for one more CA in front.
+// trustFirst adds cas, one of which signed the serving certificate. The CA that signs the next
+// certificate stays first, and the signer comes second. The list is shortened so that there is
+// room for one more CA in front.
 func (m *material) trustFirst(cas []*x509.Certificate) {
 	signer := slices.IndexFunc(cas, func(ca *x509.Certificate) bool { return m.leaf.Leaf.CheckSignatureFrom(ca) == nil })
 	var all []*x509.Certificate

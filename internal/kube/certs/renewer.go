@@ -32,9 +32,9 @@ const (
 	maxConflicts = 10
 )
 
-// renewer makes and renews certificates. It shares them with other replicas in a
-// Secret and publishes their CAs in the caBundle of a webhook configuration. Only
-// the method trusted is safe for concurrent use.
+// renewer creates and renews certificates. It shares them with other replicas in a Secret and
+// publishes their CAs in the caBundle of a webhook configuration. Only the method trusted is
+// safe for concurrent use.
 type renewer struct {
 	cfg     Config
 	api     *client
@@ -104,7 +104,7 @@ func (r *renewer) report(err error) {
 	}
 }
 
-// withoutDigits makes errors that differ only in a port or a version equal.
+// withoutDigits makes equal the texts of errors that differ only in a port or a version.
 func withoutDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -114,9 +114,9 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// look does everything that is due. It reads the configuration first and writes
-// it last: if the caBundle has not changed in between, the caBundle cannot belong
-// to a later Secret than the Secret that look read.
+// look does everything that is due. It reads the configuration first and writes it last: if the
+// caBundle has not changed in between, it cannot belong to a Secret that is later than the
+// Secret that look has read.
 func (r *renewer) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {
@@ -147,8 +147,8 @@ func (r *renewer) look(ctx context.Context) error {
 	return fmt.Errorf("others wrote first %d times in a row (does a second injector use the same names?): %w", maxConflicts, conflict)
 }
 
-// take serves m if API servers trust it: m's CA was published, or was in the
-// caBundle before publishing failed. m may be empty.
+// take serves m if API servers trust it, because m's CA was published, or was in the caBundle
+// before publishing failed. m may be empty.
 func (r *renewer) take(m material, conf configuration, failure error) {
 	if m.leaf == nil {
 		return
@@ -166,8 +166,8 @@ func (r *renewer) take(m material, conf configuration, failure error) {
 	}
 }
 
-// takeBlind serves m only if there is no usable certificate, since the caBundle
-// is unknown. If a certificate is already served, its last known trust is kept.
+// takeBlind serves m only if there is no usable certificate, since the caBundle is unknown. For
+// a certificate that is already served, the last known trust still applies.
 func (r *renewer) takeBlind(m material, failure error) {
 	if m.leaf == nil || r.usable() {
 		return
@@ -221,8 +221,8 @@ func (r *renewer) agree(ctx context.Context) (material, error) {
 	return next, nil
 }
 
-// next returns the content that replaces m in the Secret, and the reasons.
-// Without a reason, m is not replaced.
+// next returns the content that replaces m in the Secret, and the reasons. If there is no
+// reason, m is not replaced.
 func (r *renewer) next(m material, now time.Time) (next material, why []string, err error) {
 	caLife := caLives * r.cfg.Lifetime
 	next = material{cas: slices.Clone(m.cas), key: m.key, leaf: m.leaf}

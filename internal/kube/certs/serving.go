@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Serving is the certificate of a server. Make a Serving with [New] and call Run
-// once. The other methods are safe for concurrent use.
+// Serving is the certificate of a server. Create one with [New] and call Run once. The other
+// methods are safe for concurrent use.
 type Serving struct {
 	current atomic.Pointer[tls.Certificate] // its Leaf is set
 	metrics metrics
@@ -22,8 +22,7 @@ type Serving struct {
 	trusted func() error // why API servers may not trust the current certificate
 }
 
-// New returns a Serving without a certificate; [Serving.Run] gets one. cfg must
-// be valid.
+// New returns a Serving without a certificate; [Serving.Run] obtains one. cfg must be valid.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Serving, error) {
 	s := newServing(newMetrics(reg))
 	if !cfg.selfMade() {
@@ -46,8 +45,8 @@ func newServing(m metrics) *Serving { return &Serving{metrics: m} }
 // again. After a failure the current certificate stays in use.
 func (s *Serving) Run(ctx context.Context) { s.run(ctx) }
 
-// Get is a tls.Config's GetCertificate. An existing connection keeps the
-// certificate that it was made with.
+// Get is a tls.Config's GetCertificate. An existing connection keeps the certificate with which
+// it was established.
 func (s *Serving) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := s.current.Load(); c != nil {
 		return c, nil

@@ -1,6 +1,6 @@
-// Package kubeapi is a client of the Kubernetes API for a pod that needs only a
-// few requests, and so no client library. The size of tokens, answers and files is
-// bounded, requests have a deadline, and no redirect is followed.
+// Package kubeapi is a client of the Kubernetes API for a pod that needs only a few requests
+// and therefore no client library. The sizes of tokens, answers and files are bounded, requests
+// have a deadline, and no redirect is followed.
 package kubeapi
 
 import (
@@ -33,8 +33,8 @@ type Cluster struct {
 	TokenFile, CAFile string
 }
 
-// InCluster returns the cluster of the pod that this process runs in. lookup reads
-// the environment (os.LookupEnv).
+// InCluster returns the cluster of the pod in which this process runs. lookup reads the
+// environment (os.LookupEnv).
 func InCluster(lookup func(string) (string, bool)) Cluster {
 	c := Cluster{TokenFile: names.ServiceAccountDir + "/token", CAFile: names.ServiceAccountDir + "/ca.crt"}
 	c.Host, _ = lookup("KUBERNETES_SERVICE_HOST")
@@ -42,8 +42,8 @@ func InCluster(lookup func(string) (string, bool)) Cluster {
 	return c
 }
 
-// PodNamespace returns the namespace of the pod that this process runs in, or ""
-// outside a pod.
+// PodNamespace returns the namespace of the pod in which this process runs, or "" outside a
+// pod.
 func PodNamespace() string {
 	text, err := ReadFile(names.ServiceAccountDir + "/namespace")
 	if err != nil {
@@ -75,7 +75,7 @@ type Operation struct {
 	Name   string // the label value in a metric
 	Method string // the HTTP method
 
-	// Verb and Resource are what the service account's role must allow.
+	// The service account's role must allow Verb on Resource.
 	Verb, Resource string
 }
 
@@ -120,7 +120,7 @@ func (e *StatusError) Is(target error) bool {
 type Client struct {
 	base    string
 	cluster Cluster
-	ca      []byte // the content of CAFile when http was made
+	ca      []byte // the content of CAFile when http was created
 	http    *http.Client
 	failed  func(Operation)
 }
@@ -167,9 +167,9 @@ func (c *Client) trust() (changed bool, err error) {
 	return true, nil
 }
 
-// Do sends in, which may be nil, and decodes the answer into out. If the CA does
-// not vouch for the server and the kubelet has delivered another CA since, Do sends
-// the request again with that CA.
+// Do sends in, which may be nil, and decodes the answer into out. If the CA has not signed the
+// server's certificate and the kubelet has since delivered another CA, Do sends the request
+// again with that CA.
 func (c *Client) Do(ctx context.Context, op Operation, path, contentType string, in []byte, out any) error {
 	err := c.try(ctx, op, path, contentType, in, out)
 	if untrusted := new(tls.CertificateVerificationError); errors.As(err, &untrusted) {
@@ -221,7 +221,7 @@ func (c *Client) try(ctx context.Context, op Operation, path, contentType string
 	return nil
 }
 
-// refused makes an error from an answer, with the API's message.
+// refused turns an answer into an error with the API's message.
 func refused(op Operation, path string, resp *http.Response) error {
 	var status struct {
 		Message string `json:"message"`

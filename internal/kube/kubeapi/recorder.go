@@ -26,7 +26,7 @@ type Event struct {
 	Warning bool
 }
 
-// Bounds on events: anyone who reaches the webhook can cause them.
+// Bounds on events. Anyone who can reach the webhook can cause events.
 const (
 	maxQueued = 64 // events that wait
 	// maxRecent is how many recently created events are remembered.
@@ -40,10 +40,10 @@ const (
 // CreateEvent is the request of a [Recorder].
 var CreateEvent = Operation{Name: "create_event", Method: http.MethodPost, Verb: "create", Resource: "events"}
 
-// The outcomes of an event.
+// What can happen to an event.
 const (
 	created  = "created"
-	dropped  = "dropped" // too many events waited
+	dropped  = "dropped" // too many events were waiting
 	repeated = "repeated"
 	failed   = "failed"
 )
@@ -71,9 +71,9 @@ func NewRecorder(c Cluster, reg prometheus.Registerer, log *slog.Logger) (*Recor
 	return r, err
 }
 
-// Record queues a valid event. It does not block: if too many events wait, it drops
-// the event. It cuts a long message before the event waits: a review can lead to
-// megabytes of warnings.
+// Record queues a valid event. It does not block: if too many events wait, it drops the event.
+// It cuts a long message before it queues the event, because a review can lead to megabytes of
+// warnings.
 func (r *Recorder) Record(e Event) {
 	if !e.valid() {
 		return

@@ -22,15 +22,15 @@ type Config struct {
 	// context has ended. If zero, the server stops at once.
 	ShutdownDelay time.Duration
 
-	// DenyOnError denies a pod that would otherwise start without a sidecar
-	// because of an error. It is not a flag of this package.
+	// DenyOnError denies a pod that would otherwise start without a sidecar because of an error.
+	// Not a flag of this package.
 	DenyOnError bool
 
-	// OnDecision, if not nil, is called for each pod that is injected or refused,
-	// except in dry runs. It must not block. It is not a flag.
+	// OnDecision, if not nil, is called for each pod that is injected or refused, except in dry
+	// runs. It must not block. Not a flag.
 	OnDecision func(Notice)
 
-	// Reasons are all possible values of [Decision.Refused]. They are not a flag.
+	// Reasons are all possible values of [Decision.Refused]. Not a flag.
 	Reasons []string
 }
 

@@ -4,12 +4,11 @@
 //
 // # Answers
 //
-// A failing injector must not stop a pod from starting, and a person should
-// learn why a pod has no sidecar. So the server gives a valid answer whenever it
-// can: allowed, with an admission warning, or denied if DenyOnError is set. The
-// table lists what an API server (1.34) does with each answer. Without a valid
-// answer, it continues under failurePolicy Ignore, with a record in its audit log
-// only. Under Fail, it refuses the pod and quotes the text.
+// A failing injector must not stop a pod from starting, and a person should learn why a pod has no sidecar.
+// So the server gives a valid answer whenever it can: allowed, with an admission warning, or denied if
+// DenyOnError is set. The table lists what an API server (1.34) does with each answer. If there is no valid
+// answer, it continues under failurePolicy Ignore, with a record only in its audit log. Under Fail, it
+// refuses the pod and quotes the text.
 //
 //	the request                          the answer                     what the API server does
 //	a review of a pod's creation         200, allowed, patch, warnings  applies the patch, shows the warnings
@@ -27,26 +26,22 @@
 //	another content type, path, method   415, 404, 405                  failurePolicy
 //	waited too long for a large review   503                            failurePolicy
 //
-// An API server ignores an answer without the right uid, and an answer whose
-// patch is not a list of operations. So the server never sends the former, and
-// treats such a patch as an error.
+// An API server ignores an answer without the right uid, and an answer whose patch is not a list of
+// operations. So the server never sends an answer without the uid, and treats such a patch as an error.
 //
 // # Bounds
 //
-// Headers, bodies, answers and idle connections each have a deadline. The size of
-// a review and the number of its elements are bounded. The elements are counted
-// before the review is decoded: 300 KB of "{}," would become a hundred megabytes
-// of containers. Only one large review is in memory at a time. Decisions wait for
-// one another if together they could exceed their memory bound. The number of
-// connections is bounded. The server speaks only HTTP/1.1: API servers use no
-// other version for the webhook of a Service.
+// Headers, bodies, answers and idle connections each have a deadline. The size of a review and the number
+// of its elements are bounded. The elements are counted before the review is decoded: 300 KB of "{}," would
+// become a hundred megabytes of containers. Only one large review is in memory at a time. Decisions wait
+// for one another if together they could exceed the bound on their memory. The number of connections is
+// bounded. The server speaks only HTTP/1.1: API servers use no other version for the webhook of a Service.
 //
 // # Stopping
 //
-// API servers still send reviews to a pod that is terminating. So for
-// --shutdown-delay the server continues to answer, but ends each connection after
-// its next answer and reports that it is not ready. It closes idle connections
-// only after that delay, since a review may be on its way on any of them.
+// API servers still send reviews to a pod that is terminating. So for --shutdown-delay the server continues
+// to answer, but ends each connection after its next answer and reports that it is not ready. It closes
+// idle connections only after that delay, because a review may already be on its way on any of them.
 //
 // Only [Server.Run] starts goroutines; it waits for all of them.
 package webhook

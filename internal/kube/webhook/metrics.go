@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer, reasons []string) metrics {
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_injector_panics_total", Help: "Reviews that hit a bug; the log has the stack. They are included in the result error."}),
 	}
-	// A counter that exists from the start shows its first step.
+	// Only a counter that exists from the start shows its first increment.
 	for _, result := range []string{injected, unchanged, refused, skipped, denied, failed} {
 		m.reviews.WithLabelValues(result)
 	}

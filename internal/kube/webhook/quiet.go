@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/kube/names"
 )
 
-// quiet logs events that anyone who reaches the port can cause. It writes at most
-// one line a minute, so that a stranger can't fill the log. The attribute not_logged
-// counts the lines that were left out since the last line.
+// quiet logs events that anyone who can reach the port can cause. It writes at most one line a
+// minute, so that a stranger can't fill the log. The attribute not_logged counts the lines that
+// were left out since the last line.
 type quiet struct {
 	log *slog.Logger
 
@@ -31,8 +31,8 @@ func (q *quiet) warn(msg string, args ...any) {
 	}
 }
 
-// Write takes a line of the HTTP server's error log. Most are failed TLS
-// handshakes: a port scan, or an API server that does not trust our CA.
+// Write receives a line of the HTTP server's error log. Most are failed TLS handshakes: a port
+// scan, or an API server that does not trust our CA.
 func (q *quiet) Write(line []byte) (int, error) {
 	// messages.md#the-injector: Most often a failed TLS handshake: a port scan, or an API server
 	// that does not trust the CA. Logged at most once a minute.

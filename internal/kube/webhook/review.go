@@ -25,8 +25,7 @@ const (
 // can't be read. API servers write the uid within the first 200 bytes.
 const headBytes = 64 << 10
 
-// decode reads a whole review. It ignores unknown fields, as the API's versioning
-// asks for.
+// decode reads a whole review. It ignores unknown fields, as the API's versioning requires.
 func decode(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var r admissionv1.AdmissionReview
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -50,9 +49,9 @@ func createsPod(r *admissionv1.AdmissionRequest) bool {
 		r.Kind == metav1.GroupVersionKind{Version: "v1", Kind: "Pod"}
 }
 
-// namesOf returns the name of a pod, the name of the object that a person created,
-// such as deployment/web, and the pod's controller, or nil. The owner is empty
-// for a pod without one. Both names are untrusted text for the log.
+// namesOf returns the name of a pod, the name of the object that a person created, such as
+// deployment/web, and the pod's controller, or nil. The owner is empty for a pod that has none.
+// Both names are untrusted text for the log.
 func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
 	var p metav1.PartialObjectMetadata
 	_ = json.Unmarshal(pod, &p)
@@ -73,8 +72,8 @@ func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference)
 // head has the fields that an answer to an unreadable review needs.
 type head struct{ apiVersion, kind, uid string }
 
-// answerable reports whether an answer to the API server is possible. An answer of
-// another version is assumed to look like one of v1, as those before v1 did.
+// answerable reports whether an answer to the API server is possible. The answer to another
+// version is assumed to look like an answer of v1, as it did in the versions before v1.
 func (h head) answerable() bool {
 	return h.kind == reviewKind && strings.HasPrefix(h.apiVersion, admissionv1.GroupName+"/") && h.uid != ""
 }

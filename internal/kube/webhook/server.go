@@ -30,12 +30,12 @@ const (
 	idleTimeout    = 3 * time.Minute
 	drainTimeout   = 10 * time.Second
 	maxHeaderBytes = 16 << 10
-	// maxConns is for several API servers, each of which keeps at most 25 idle
-	// connections. If there are more, the longest idle connection is closed.
+	// maxConns is enough for several API servers, each of which keeps at most 25 idle connections.
+	// If there are more, the longest idle connection is closed.
 	maxConns = 512
 )
 
-// Server is the webhook's server. Make one with [New], and call Run once.
+// Server is the webhook's server. Create one with [New] and call Run once.
 type Server struct {
 	cfg      Config
 	http     *http.Server
@@ -79,14 +79,14 @@ func (s *Server) newHTTP() *http.Server {
 		TLSConfig: &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: s.serving.Get,
-			// API servers do not resume sessions. Without sessions each new connection
-			// uses the current certificate.
+			// API servers do not resume sessions. Without sessions, each new connection uses the current
+			// certificate.
 			SessionTicketsDisabled: true,
 		},
 	}
 }
 
-// Addr returns the address that the server listens at, with the actual port.
+// Addr returns the address at which the server listens, with the actual port.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close closes the listener of a server that will not run.
@@ -110,9 +110,9 @@ func (s *Server) Ready() error {
 	return s.serving.Ready()
 }
 
-// Run serves until ctx ends, continues for the shutdown delay, lets reviews under
-// way finish, and waits for all goroutines. It returns nil if it served until ctx
-// ended, and otherwise why serving stopped earlier.
+// Run serves until ctx ends, continues for the shutdown delay, lets reviews in progress finish,
+// and waits for all goroutines. It returns nil if it served until ctx ended, and otherwise the
+// reason why serving stopped earlier.
 func (s *Server) Run(ctx context.Context) error {
 	s.running.Store(true)
 	defer s.running.Store(false)
