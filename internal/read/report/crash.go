@@ -11,22 +11,22 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// crashes reads the reports that crashing JVMs have left (hs_err files) in one stream. Such a
-// stream is not a log: it has no run, and no figure is incomplete because of it. A JVM
-// overwrites the report of an earlier JVM with the same file name. In a container that
-// restarts, the name is always the same, with pid 1, so a stream may hold several reports.
+// crashes reads the reports (hs_err files) in one stream, which crashing JVMs have left. Such a
+// stream is not a log: it has no run, and it makes no figure incomplete. A JVM overwrites the
+// report of an earlier JVM with the same file name. In a container that restarts, the name is
+// always the same, because the pid is 1. So a stream may hold several reports.
 type crashes struct {
 	sum     *sum.Sum
 	cfg     Config
 	out     view.Input
 	file    string    // the name of the file in the report
-	command string    // prints the stream; empty: the file is not in a destination
+	command string    // the command that prints the stream; empty: the file is not in a destination
 	written time.Time // when the stream began: the time of a crash whose report shows none
 
-	found uint64     // number of reports up to the present line
-	last  view.Crash // the crash that the present line belongs to
+	found uint64     // number of reports up to the current line
+	last  view.Crash // the crash to which the current line belongs
 	at    time.Time  // when it happened
-	more  bool       // the present line may continue the reason
+	more  bool       // the current line may continue the reason
 }
 
 // isCrash reports whether the input holds crash reports, according to its name.
@@ -111,15 +111,15 @@ func (c *crashes) begin() {
 	c.last, c.at, c.more = view.Crash{File: c.file, Command: c.command}, c.written, false
 }
 
-// put adds the present crash to the sum, if it is in the window.
+// put adds the current crash to the sum if it is in the window.
 func (c *crashes) put() {
 	if c.cfg.window().Has(c.at) {
 		c.sum.Crash(c.at, c.last)
 	}
 }
 
-// end adds the last crash and adds the stream to the inputs. If no report has begun, the
-// stream holds one whose beginning is missing.
+// end adds the last crash and adds the stream to the inputs. If no report has begun, the stream
+// holds a report whose beginning is missing.
 func (c *crashes) end(bytes uint64) {
 	if c.found == 0 && c.out.Lines > 0 {
 		at := c.at

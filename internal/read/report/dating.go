@@ -14,19 +14,19 @@ import (
 // dating dates the records of one stream as all readers of a destination do, see package
 // clock. It also finds the records outside the window.
 //
-// A file that is not a segment has only the time of its last write. Most such files are
-// copies, which are written later than their lines. So an undated line of a file has a time
-// only after a line that shows both a date and an uptime. If the window begins after the
-// last write, all lines are known to be outside it.
+// A file that is not a segment has only the time of its last write. Most such files are copies,
+// which are written later than their lines. So an undated line of a file has a time only if an
+// earlier line shows both a date and an uptime. If the window begins after the last write, all
+// lines are known to be outside it.
 //
-// Most lines show a date, and that date is their time. If nothing else needs the time of a
-// line, the date is not parsed.
+// The time of most lines is the date that they show. If nothing needs the time of a line, the
+// date is not parsed.
 type dating struct {
 	lines    clock.Dating
 	segments bool        // the stream consists of segments
 	now      pause.Clock // of the last record, unless that record is held
 	held     []byte      // the beginning of the last record; empty: its time has been read
-	dated    bool        // a record was held
+	dated    bool        // a record has been held
 	written  time.Time   // the last write of the file; zero: the stream consists of segments
 	shown    pause.Clock // of the last record in the window
 	untimed  uint64      // records left out of a window because their time is unknown
@@ -41,7 +41,7 @@ func (d *dating) clock() pause.Clock {
 	return d.now
 }
 
-// correct replaces the time that the last record shows by the time from the clock, if they
+// correct replaces the time that the last record shows with the time from the clock, if the two
 // may differ.
 func (d *dating) correct(c *pause.Clock) {
 	if len(d.held) == 0 || c.Wall.IsZero() {
@@ -63,7 +63,7 @@ func (d *dating) useFile(f *file) {
 	d.lines.Again()
 }
 
-// frame takes the times of a frame that was just read.
+// frame records the times of a frame that was just read.
 func (d *dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	d.clock()
 	if d.lines.Timed {
@@ -73,8 +73,8 @@ func (d *dating) frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	}
 }
 
-// line takes a line and returns its class, the gap if it is a marker, and whether it is
-// wanted.
+// line receives a line. It returns the line's class, the gap if the line is a marker, and
+// whether the line is wanted.
 func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
 	l := d.lines.Line(head, nil)
 	record := l.Kind == ul.Header || l.Kind == ul.Drop
@@ -107,7 +107,7 @@ func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
 	return l.Class, l.Gap, l.Inside
 }
 
-// decorations is how many bytes of a line are kept to read its decorations.
+// decorations is how many bytes of a line are kept so that its decorations can be read.
 const decorations = 1 << 10
 
 // showsDate reports whether a record begins, in a bracket or as a stamp of JDK 8, with text

@@ -11,17 +11,15 @@
 //
 // # Memory
 //
-// Only two sets of lines are kept: the lines of the listed stops, and the last lines of a
-// stream, which may be around a suspected stop. Percentiles come from histograms whose
-// buckets are at most 0.8 % wide. The timeline keeps the longest stop of a kind in each
-// span of time and doubles the span when there are more than 1200. Runs, causes, tags and
-// bands are bounded; those beyond a bound are counted together. So memory does not grow
-// with the log.
+// Only two sets of lines are kept: the lines of the listed stops, and the last lines of a stream, which may be
+// around a suspected stop. Percentiles are taken from histograms whose buckets are at most 0.8 % wide. The timeline
+// keeps the longest stop of each kind in each span of time. It doubles the spans when there are more than 1200. The
+// numbers of runs, causes, tags and bands are bounded; beyond a bound, they are counted together. So memory does not
+// grow with the log.
 //
 // # What a report does not say
 //
-// A figure that does not follow from the log is missing, and never guessed: a percentile
-// that needs more stops than there are, a throughput where two JVMs share a file, a trend
-// that explains less than half of the variance. Data that could not be read is listed among
-// the problems, with its amount.
+// A figure that does not follow from the log is left out, never guessed: a percentile that needs more stops than
+// there are, a throughput where two JVMs share a file, a trend that explains less than half of the variance. Data
+// that could not be read is listed among the problems, with its amount.
 package report

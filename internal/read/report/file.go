@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// file is one file of a stream, with its first record's times.
+// file is one file of a stream, with the times of its first record.
 type file struct {
 	path  string
 	size  int64
@@ -31,7 +31,7 @@ type head struct {
 }
 
 // head reads the first record of the file. A file that cannot be read is treated as a file
-// without times: the error occurs again when the file is read.
+// without times: its error occurs again when the file is read.
 func (f *file) head() (h head) {
 	var s read.Source
 	if f.open(&s) != nil {
@@ -58,8 +58,8 @@ func (f *file) head() (h head) {
 // headBytes is how much of a file is searched for its first record, rounded up to a block.
 const headBytes = 64 << 10
 
-// open makes a source read the file. The file is decoded according to its suffix or,
-// without one, to its first bytes.
+// open makes a source read the file. The file is decoded according to its suffix or, if it has
+// none, to its first bytes.
 func (f *file) open(s *read.Source) error {
 	in, err := untrusted.OpenFile(nil, f.path, unix.O_RDONLY, 0) // refuses another kind of file in its place
 	if err != nil {

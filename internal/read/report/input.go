@@ -69,7 +69,7 @@ func find(args []string) (all []*input, err error) {
 	return all, errors.Join(bad...)
 }
 
-// once removes the files that args name again, and returns how many there were.
+// once removes files that args name more than once, and returns how many it removed.
 func once(all []*input) (kept []*input, again uint64) {
 	type inode struct{ dev, ino uint64 }
 	seen := map[inode]bool{}
@@ -86,7 +86,7 @@ func once(all []*input) (kept []*input, again uint64) {
 		}
 		return was
 	}
-	for _, whole := range []bool{true, false} { // directories first: they must not lack a file because it is also named on its own
+	for _, whole := range []bool{true, false} { // directories first: a directory must not lack a file because that file is also named on its own
 		for _, in := range all {
 			if in.whole == whole {
 				in.segs = slices.DeleteFunc(in.segs, func(seg segment.Info) bool { return repeated(in, seg.Path, seg.Size) })
@@ -154,7 +154,7 @@ func withoutDetail(all []*input) []*input {
 	})
 }
 
-// addFile adds a file to the stream that its name belongs to.
+// addFile adds a file to the stream to which its name belongs.
 func addFile(all []*input, name, path string, stat fs.FileInfo) []*input {
 	dir := filepath.Dir(path)
 	if info, ok := segment.ParseName(name); ok {
@@ -172,8 +172,8 @@ func addFile(all []*input, name, path string, stat fs.FileInfo) []*input {
 	return all
 }
 
-// named returns the last input with this name and directory. If there is none, it creates
-// one.
+// named returns the last input with this name and directory. If there is none, named creates
+// it.
 func named(all *[]*input, name, dir string) *input {
 	for _, in := range slices.Backward(*all) {
 		if in.name == name && in.dir == dir {

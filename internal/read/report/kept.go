@@ -19,7 +19,7 @@ type kept struct {
 	events [keptEvents]keptLine
 	n      int                   // number of lines with events so far
 	recent [recentLines]keptLine // by their number
-	last   uint64                // the number of the present line
+	last   uint64                // the number of the current line
 	open   []following
 }
 
@@ -55,7 +55,7 @@ func (k *kept) add(number uint64, line []byte) {
 	}
 }
 
-// event records the present line as a line with an event.
+// event records that the current line has an event.
 func (k *kept) event() {
 	k.events[k.n%keptEvents].set(k.last, k.recent[k.last%recentLines].text)
 	k.n++
@@ -79,7 +79,7 @@ func (k *kept) describe(to *view.Stop, s *pause.Stop) (last uint64) {
 		}
 	}
 	if newest := &k.events[(k.n+keptEvents-1)%keptEvents]; end == k.last && newest.number != end {
-		texts = append(texts, string(k.recent[k.last%recentLines].text)) // the joiner has this line, which is not among the events yet
+		texts = append(texts, string(k.recent[k.last%recentLines].text)) // the joiner has received this line, which is not among the events yet
 	}
 	to.Lines = texts[max(0, len(texts)-8):]
 	return last

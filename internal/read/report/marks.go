@@ -20,13 +20,13 @@ import (
 // maxRaised bounds the number of raises that have not ended.
 const maxRaised = 300
 
-// marks reads a stream of marks, in which a sidecar has recorded what happened around the
-// logs. Marks become bands; the stream itself is not the log of a JVM.
+// marks reads a stream of marks, in which a sidecar has recorded what happened around the logs.
+// Marks become bands; the stream itself is not a JVM's log.
 type marks struct {
 	sum    *sum.Sum
 	cfg    Config
 	out    view.Input
-	raised map[string]mark.Mark // raises without an end so far, by what was raised
+	raised map[string]mark.Mark // raises that have not ended so far, by what was raised
 }
 
 func newMarks(in *input, s *sum.Sum, cfg Config) *marks {
@@ -105,9 +105,9 @@ func (m *marks) raise(from mark.Mark, end time.Time) {
 	m.sum.BandOver("raised", from.Time, end, fmt.Sprintf("%s: raised to %s (%s)", from.Get("stream"), from.Get("selection"), from.Get("why")))
 }
 
-// saved adds the band of the withheld lines that were saved: the lines held when the mark
-// was made, and the lines read until the end. A bound that the mark does not have is the
-// time of the mark.
+// saved adds the band of the withheld lines that were saved: the lines that were held when the
+// mark was written, and the lines read until the end. If the mark lacks a bound, the time of
+// the mark is used.
 func (m *marks) saved(k mark.Mark) {
 	begin, end := k.Time, k.Time
 	if t, err := time.Parse(ul.TimeLayout, k.Get("from")); err == nil && t.Before(begin) {

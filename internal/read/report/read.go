@@ -22,7 +22,7 @@ type Config struct {
 	Since time.Time // zero: from the beginning
 	Until time.Time // zero: to the end
 
-	Floor pause.Floor // the length at which a stop is suspected of being a stall
+	Floor pause.Floor // the shortest length at which a stop is suspected of being a stall
 
 	// SizingWindow is how long the log of a JVM must be before a size for its heap is derived.
 	// Zero: ten minutes.
@@ -49,9 +49,9 @@ var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM, or
 // ErrNoDate is returned if a window is given and no line of the input has a known time.
 var ErrNoDate = errors.New("no line has a date, and nothing else shows when it was written")
 
-// Read reads the directories or files in args, and reports on them. Data that cannot be
-// read is one of the report's problems. Read returns an error if there is nothing to report
-// on, or the error of ctx.
+// Read reads the directories or files in args and reports on them. Data that cannot be read is
+// one of the report's problems. Read returns an error if there is nothing to report on, or the
+// error of ctx.
 func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) {
 	all, err := find(args)
 	if err != nil {
@@ -64,7 +64,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	for _, in := range all {
 		p.Total += in.bytes
 	}
-	for _, noted := range []bool{false, true} { // marks are read last, since they need the axis of time
+	for _, noted := range []bool{false, true} { // marks are read last because they need the axis of time
 		for _, in := range all {
 			if in.isMarks() != noted {
 				continue
@@ -177,7 +177,7 @@ func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 	return nil
 }
 
-// lines passes on the lines that the source has; of long lines, only the beginnings.
+// lines passes on the lines that the source has, and only the beginnings of long lines.
 func (st *stream) lines() {
 	for p := range st.source.Lines.Heads() {
 		st.take(p)
@@ -198,7 +198,7 @@ func (st *stream) readSegments(ctx context.Context, p *read.Progress) error {
 		opt.Seek = index()
 	}
 	if st.in.isMarks() || st.in.isCrash() {
-		opt.Since = time.Time{} // a JVM may have started, or a level been raised, before the window; the report of a crash has one time
+		opt.Since = time.Time{} // a JVM may have started, or a level may have been raised, before the window; a crash report has only one time
 	}
 	if err := st.source.Follow(st.in.dir, st.in.segs, true, opt); err != nil {
 		return err

@@ -21,7 +21,7 @@ type runs struct {
 	broken  broken
 }
 
-// open begins a run. A stream of segments was shipped by a sidecar.
+// open begins a run. If the stream consists of segments, a sidecar has shipped it.
 func (r *runs) open(of *pause.Run) *sum.Run { return r.sum.Run(r.name, r.dates.segments, of) }
 
 // look records the time of the last record.
@@ -31,8 +31,8 @@ func (r *runs) look() {
 	}
 }
 
-// at records a time that the log shows. A restart is noticed only at an event. So after the
-// uptime has fallen, only the first time is remembered, until the next event.
+// at records a time that the log shows. A restart is noticed only at an event. So once the
+// uptime has fallen, only the first time is remembered until the next event.
 func (r *runs) at(c pause.Clock) {
 	if r.now == nil {
 		r.now = r.open(r.joiner.Run())
@@ -46,15 +46,15 @@ func (r *runs) at(c pause.Clock) {
 	r.now.See(c)
 }
 
-// event is called if the present line has an event, which may belong to a run that has not
-// been announced yet.
+// event is called if the current line has an event, which may belong to a run that has not been
+// announced yet.
 func (r *runs) event() {
 	if r.now != nil && r.joiner.Run().Number != r.now.Number() && !r.restart.Known() {
 		r.look()
 	}
 }
 
-// pause takes the number of a collection that has a pause in the log.
+// pause records the number of a collection that has a pause in the log.
 func (r *runs) pause(gc int64) {
 	if r.now != nil && r.now.Number() == r.joiner.Run().Number {
 		r.now.Pause(gc)
@@ -82,7 +82,7 @@ func (r *runs) begin(of *pause.Run) {
 	r.now.See(of.First)
 }
 
-// end ends the last run. If there were lines, there is at least one run.
+// end ends the last run. If there were lines, it makes sure that there is at least one run.
 func (r *runs) end(lines bool) {
 	if r.now == nil && lines {
 		r.now = r.open(r.joiner.Run())
@@ -97,7 +97,7 @@ func (r *runs) end(lines bool) {
 	r.now.Close()
 }
 
-// note adds a band at the time of the present record.
+// note adds a band at the time of the current record.
 func (r *runs) note(kind string, d time.Duration, text string) {
 	c := r.dates.clock()
 	if !c.Known() {
@@ -151,7 +151,7 @@ func (r *runs) resume(ends bool) {
 			return
 		}
 		if end = r.now.Place(c); !b.known {
-			b.begin, b.known, b.dated = end, !r.dates.lines.Window.Bounded(), !c.Wall.IsZero() // in a window, the place may be long before
+			b.begin, b.known, b.dated = end, !r.dates.lines.Window.Bounded(), !c.Wall.IsZero() // if there is a window, the place may be long before it
 		}
 	}
 	if r.broken = (broken{}); b.known {

@@ -25,10 +25,10 @@ type stream struct {
 	sum    *sum.Sum
 	out    view.Input
 	source read.Source
-	take   func(cut.Piece) // receives each line, or the beginning of a long one
+	take   func(cut.Piece) // receives each line, or the beginning of a long line
 	cuts   ul.Cuts
 	joiner *pause.Joiner
-	holes  uint64 // zero bytes that were already recorded where they are
+	holes  uint64 // zero bytes that have already been recorded in their place
 	volume volume
 	runs   runs
 	kept   kept
@@ -94,7 +94,7 @@ func (st *stream) line(p cut.Piece) {
 	}
 }
 
-// event records the event of the present line.
+// event records the event of the current line.
 func (st *stream) event(e *pause.Event) {
 	st.sum.Event(e)
 	if e.Kind == pause.Phase {
@@ -155,7 +155,7 @@ func (st *stream) end() {
 func (st *stream) problems() {
 	name, v := st.in.name, &st.volume
 	if st.foreign() {
-		log := naming.KindOf(name) == naming.KindLog // other files that a JVM writes need not have such lines
+		log := naming.KindOf(name) == naming.KindLog // other files that a JVM writes need not contain such lines
 		st.sum.Problem(view.ProblemForeign, st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging, nor the log of JDK 8, and %s not used", name, view.Plural(st.out.Lines, "line")))
 	} else if !st.joiner.Continues() {
 		st.sum.Problem(view.ProblemForeign, v.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(v.bare, "line"), st.out.Lines))

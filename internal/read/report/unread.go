@@ -2,8 +2,8 @@ package report
 
 import "bytes"
 
-// looksLikePause reports whether a message that was not parsed as an event seems to be a
-// pause: one in the form of another release, a cut one, or one with a decimal comma.
+// looksLikePause reports whether a message that was not parsed as an event seems to be a pause:
+// a pause in the form of another release, one that was cut off, or one with a decimal comma.
 func looksLikePause(message []byte) bool {
 	if len(message) == 0 {
 		return false
@@ -24,9 +24,9 @@ func looksLikePause(message []byte) bool {
 	return false
 }
 
-// mayBecomePause reports whether an incomplete line may be the beginning of a stop's line:
-// its message is the beginning of a stop's message. The announcement of a pause (gc,start)
-// is not.
+// mayBecomePause reports whether an incomplete line may be the beginning of a stop's line: its
+// message is the beginning of a stop's message. The announcement of a pause (gc,start) is not
+// such a beginning.
 func mayBecomePause(line, message []byte) bool {
 	switch {
 	case message == nil && (len(line) == 0 || line[0] == '['):

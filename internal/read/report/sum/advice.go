@@ -6,17 +6,18 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Thresholds of advice. The numbers below them are too weak to support it.
+// Thresholds for advice. Numbers below them are too weak to support advice.
 const (
-	adviceStops    = 100  // fewer stops make shares meaningless
+	adviceStops    = 100  // with fewer stops, shares are meaningless
 	adviceOverhead = 0.05 // share of the time in stops
 	adviceReaching = 0.1  // seconds it takes to reach a safepoint
 	leak           = 0.2  // growth over the log, as a share of the heap in use
 )
 
-// advise adds the advice that the numbers support. Waited counts the suspected stops in which
-// the JVM seems to have waited for the machine. Unshipped counts the ones of them in a log
-// that no sidecar shipped: a JVM whose log is shipped already writes it to a tmpfs.
+// advise adds the advice that the numbers support. waited is the number of suspected stops in
+// which the JVM seems to have waited for the machine. unshipped is how many of these stops are
+// in a log that no sidecar has shipped: a JVM whose log is shipped already writes it to a
+// tmpfs.
 func advise(r *view.Report, waited, unshipped uint64) {
 	t := &r.Totals
 	add := func(text, evidence string, values ...any) {

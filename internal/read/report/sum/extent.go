@@ -48,8 +48,8 @@ func (e *extent) isAfter(c pause.Clock) bool {
 	return c.Wall.After(e.last.Wall) && !e.stepped
 }
 
-// estimate records a time that is estimated. Later data may show that the JVM started
-// earlier than its first lines suggest.
+// estimate records an estimated time. Later data may show that the JVM started earlier than its
+// first lines suggest.
 func (e *extent) estimate(c pause.Clock) {
 	if c.Estimated && (e.early.IsZero() || c.Wall.Before(e.early)) {
 		e.early = c.Wall
@@ -59,8 +59,8 @@ func (e *extent) estimate(c pause.Clock) {
 	}
 }
 
-// span returns how long the run is in the log, or 0 if that is unknown. It prefers uptimes,
-// which are never set.
+// span returns for how long the run is in the log, or 0 if that is unknown. It prefers uptimes,
+// because the uptime clock is never set.
 func (e *extent) span() time.Duration {
 	switch {
 	case e.first.HasUptime && e.last.HasUptime:
@@ -89,8 +89,8 @@ func (e *extent) bounds() (begin, end float64) {
 }
 
 // start returns when the JVM of the run started, on an axis of dates, or 0. The time follows from
-// the uptimes. Without uptimes, it is the time of the first line if that was logged at the start.
-// Another JVM may start a second later.
+// the uptimes. If there are none, it is the time of the first line if that line was logged at the
+// start of the JVM. Another JVM may start a second later.
 func (e *extent) start(started bool) float64 {
 	switch first := e.first; {
 	case first.Wall.IsZero():

@@ -55,9 +55,9 @@ func upper(i int) time.Duration {
 	return time.Duration(uint64(i-shift*subs+1)<<shift - 1)
 }
 
-// quantile returns a duration that at least the share q of all durations does not exceed.
-// It returns false if there are too few durations for one of them to be above it: the
-// quantile would just be the maximum.
+// quantile returns a duration that at least the share q of all durations do not exceed. It
+// returns false if there are so few durations that none would be above it: the quantile would
+// just be the maximum.
 func (h *histogram) quantile(q float64) (time.Duration, bool) {
 	if h.n == 0 || float64(h.n)*(1-q) < 1-1e-9 {
 		return h.max, false

@@ -13,7 +13,7 @@ const (
 	maxSuspected = 20
 )
 
-// lists holds the stops that are described. The zero value has none.
+// lists holds the stops that the report describes. The zero value has none.
 type lists struct {
 	longest   []view.Stop
 	suspected []*view.Stop
@@ -41,8 +41,8 @@ func (l *lists) offer(d time.Duration) *view.Stop {
 	return &all[i]
 }
 
-// suspect offers a stop to the list of the longest suspected stops and returns the place
-// for its description. Shipped says that a sidecar shipped its log.
+// suspect offers a stop to the list of the longest suspected stops and returns the place for
+// its description. shipped means that a sidecar has shipped the log.
 func (l *lists) suspect(d time.Duration, suspicion pause.Suspicion, shipped bool) *view.Stop {
 	if suspicion == pause.Idle || suspicion == pause.Outside {
 		l.waited++

@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Losses counts the parts that are missing from the log, and other limits of its use.
+// Losses counts the parts that are missing from the log, and other things that limit its use.
 type Losses struct {
 	Gaps, Dropped uint64 // places where the sidecar dropped lines, and the number of lines
 	Async, Cuts   uint64 // lines that JVMs dropped, and places where a full disk or tmpfs lost lines
@@ -19,7 +19,7 @@ type Losses struct {
 	moreRuns   uint64 // runs that are not listed
 }
 
-// losses adds the problems that were counted.
+// losses turns the counts into problems.
 func (s *Sum) losses() {
 	l := &s.Lost
 	s.Problem(view.ProblemDropped, l.Gaps, true, fmt.Sprintf("the sidecar dropped %s at %s", view.Plural(l.Dropped, "line"), view.Plural(l.Gaps, "place")))

@@ -14,8 +14,8 @@ const (
 	sizingTarget = 0.02 // share of the time that collections may take
 	mi           = 1 << 20
 
-	// A size is not extrapolated over more than this factor of the room that the log shows: the number of
-	// objects that survive, and so the cost of a collection, changes with the room.
+	// A size is not extrapolated beyond this multiple of the room that the log shows, because the number
+	// of surviving objects, and with it the cost of a collection, changes with the room.
 	mostChange = 4
 
 	// Above this size, references are twice as large. So a size derived from a heap below it is not
@@ -23,21 +23,21 @@ const (
 	compressedHeap = 32 << 30
 )
 
-// model says what share of the time collections take in a heap of another size. The cost of a
-// collection depends on the live data, and a collection takes place when the room is used up:
+// model says what share of the time collections take in a heap of another size. The cost of a collection depends on
+// the live data, and a collection takes place whenever the room is used up. So the share is
 //
 //	work without old cycles × room now / room + work of old cycles × room for promotion now / that room
 //
-// The work of old cycles now is what they took. If it is more, it is the work of one cycle each time the promoted
-// bytes fill up the room: the hour may have had no old cycle. Work that the program asked for is the same in a heap
-// of any size. For Serial and Parallel, the room of a young collection is proportional to the heap. For other
-// collectors, it is the part of the heap that live data leaves.
+// The work of old cycles is the time that they took. But it is at least the work of one cycle for each time that
+// the promoted bytes fill up the room, because the hour may have had no old cycle. Work that the program asked for
+// is the same in a heap of any size. For Serial and Parallel, the room of a young collection is proportional to the
+// heap. For other collectors, it is the part of the heap that live data leaves.
 type model struct {
 	collector pause.Collector
 	live      float64 // bytes of live data, at the peak
 	average   float64 // bytes of live data, on average over all old cycles
 	capacity  float64 // bytes, on average in the busiest hour
-	peak      float64 // bytes; the size below which collections may find no room, or 0
+	peak      float64 // bytes; bytes; collections may find no room in a smaller heap; 0: not known
 	old       float64 // share of the heap that is the old generation; only of Serial and Parallel
 	scaled    float64 // share of the time; work that decreases as the heap grows
 	fixed     float64 // share of the time; work that does not depend on the heap
@@ -49,7 +49,7 @@ type model struct {
 	lacks     string  // why there is no model
 }
 
-// newModel makes the model of a run from its busiest hour.
+// newModel creates the model of a run from its busiest hour.
 func newModel(z *sizing, busy *spell, r *view.Run) model {
 	span := seconds(busy.end - busy.begin)
 	m := model{collector: pause.Collector(r.Collector), live: float64(z.live), average: float64(z.sum) / float64(max(1, z.lived)), old: z.old, longest: seconds(z.longest)}
@@ -83,8 +83,8 @@ func newModel(z *sizing, busy *spell, r *view.Run) model {
 	return m
 }
 
-// concurrentShare returns the share of the CPUs that collect concurrently, from what the JVM logs at its
-// start: "CPUs: 4 total, 2 available".
+// concurrentShare returns the share of the CPUs that collect concurrently, according to the settings
+// that the JVM logs at its start, such as "CPUs: 4 total, 2 available".
 func concurrentShare(settings []view.Setting) (share float64, ok bool) {
 	cpus, workers := 0.0, 0.0
 	for _, s := range settings {
@@ -103,9 +103,9 @@ func concurrentShare(settings []view.Setting) (share float64, ok bool) {
 	return min(1, workers/cpus), true
 }
 
-// rooms returns the room that fills up from one collection to the next, and the room for promotion that
-// fills up from one old cycle to the next. Live data takes up neither. If the heap is too small, a room
-// is not positive.
+// rooms returns two rooms in a heap of the given size: the room that fills up from one collection to
+// the next, and the room that promoted objects fill up from one old cycle to the next. Live data is in
+// neither of them. If the heap is too small, a room is zero or negative.
 func (m *model) rooms(size, live float64) (young, old float64) {
 	const (
 		reserve = 0.1 // only of G1, -XX:G1ReservePercent
@@ -121,9 +121,10 @@ func (m *model) rooms(size, live float64) (young, old float64) {
 	return size - live, size - live
 }
 
-// overhead returns the share of the time that collections take in a heap of the given size. In each direction,
-// the estimate of live data is the cautious one: the less there is, the more a heap must grow to halve the work,
-// and the more it can shrink before the work doubles.
+// overhead returns the share of the time that collections take in a heap of the given size. It uses the cautious
+// estimate of live data, which is the average for a larger heap and the peak for a smaller one: the less live
+// data there is, the more a heap must grow to halve the work, and the more it can shrink before the work
+// doubles.
 func (m *model) overhead(size float64) float64 {
 	live := m.live
 	if size > m.capacity {
@@ -170,7 +171,7 @@ func (m *model) size(target float64) float64 {
 	}
 	size := least + float64(i)*mi
 	if m.collector == pause.Serial || m.collector == pause.Parallel {
-		size *= 1.035 // the log leaves out the empty survivor space
+		size *= 1.035 // the log does not count the empty survivor space
 	}
 	const round = 8 * mi
 	return math.Ceil(size/round) * round

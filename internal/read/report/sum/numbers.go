@@ -6,11 +6,11 @@ import "slices"
 const maxSkipped = 16
 
 // numbers finds collections that are missing from the log of one run, from the numbers of
-// collections with a pause. A single missing number may be that of a cycle without a pause,
-// and concurrent cycles appear late. So a gap is reported only if it has two or more
-// adjacent numbers that never appear. The zero value has seen no number.
+// collections with a pause. A single missing number may belong to a cycle without a pause, and
+// concurrent cycles appear late. So a gap is reported only if two or more adjacent numbers
+// never appear. The zero value has seen no number.
 type numbers struct {
-	next    int64     // the number after the highest one; 0: no number was seen
+	next    int64     // the number after the highest number; 0: no number has been seen
 	skipped []skipped // ranges that may still appear, oldest first
 	missing uint64    // count of numbers that can no longer appear
 }

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	maxPhases = 50 // of pauses, and as many concurrent ones
+	maxPhases = 50 // phases of pauses, and as many concurrent phases
 	inPause   = "pause"
 	beside    = "concurrent"
 )
@@ -38,7 +38,7 @@ func (p *phases) add(e *pause.Event) {
 	counts.add(e.Duration)
 }
 
-// spreads returns all distributions, those with the largest sum first.
+// spreads returns all distributions, the largest sum first.
 func (p *phases) spreads() (all []view.Spread) {
 	for kind, of := range map[string]map[string]*histogram{inPause: p.paused, beside: p.concurrent} {
 		for name, counts := range of {

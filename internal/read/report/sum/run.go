@@ -29,7 +29,7 @@ type Run struct {
 	metaspace  *float64 // metaspace in use after the last collection; nil: unknown
 }
 
-// Run begins a run in a stream. Shipped says whether a sidecar shipped the stream. Runs
+// Run begins a run in a stream. shipped says whether a sidecar has shipped the stream. Runs
 // beyond a bound are counted but not listed.
 func (s *Sum) Run(stream string, shipped bool, from *pause.Run) *Run {
 	r := &Run{sum: s, shipped: shipped, out: view.Run{Stream: stream, Number: from.Number}}
@@ -37,8 +37,8 @@ func (s *Sum) Run(stream string, shipped bool, from *pause.Run) *Run {
 	return r
 }
 
-// Follows says that the run belongs to the next JVM after another one. If lines have no dates, it
-// begins where the other run ends.
+// Follows records that the JVM of the run followed that of another run. If lines have no dates,
+// the run begins where the other run ends.
 func (r *Run) Follows(before *Run) { r.extent.base = before.Place(before.extent.last) }
 
 // Announce marks the beginning of the run on the axis. It is called if another run of the
@@ -77,8 +77,8 @@ func (r *Run) See(c pause.Clock) {
 	}
 }
 
-// ended extends the run to the end of a stop. A stop arrives up to eight stops after its
-// line. Later lines may have been seen by then, so an earlier time does not mean that the
+// ended extends the run to the end of a stop. A stop may be reported up to eight stops after
+// its line. Later lines may have been seen by then, so an earlier time does not mean that the
 // clock was set.
 func (r *Run) ended(c pause.Clock) {
 	if r.extent.isAfter(c) {
@@ -116,7 +116,7 @@ func (r *Run) Close() {
 	r.out.Begin, r.out.End = r.extent.bounds()
 	if r.mixed {
 		s.Lost.mixed++
-		r.out.Flags = "" // they belong to only one of the two JVMs
+		r.out.Flags = "" // the flags belong to only one of the two JVMs
 	} else {
 		r.out.Born = r.extent.start(r.out.Started)
 		n := r.numbers.count()

@@ -43,7 +43,7 @@ func (s *Sum) sizes() (set, refused []view.Advice) {
 	return set, refused
 }
 
-// completeSize withdraws the size of a run if the run's flags or losses of the log make it
+// completeSize withdraws the size of a run if the run's flags, or losses in the log, make it
 // doubtful.
 func (s *Sum) completeSize(run *view.Run) {
 	z := run.Sizing

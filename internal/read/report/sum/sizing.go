@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Below these limits, no size of the heap follows from the log.
+// Below these limits, no size for the heap follows from the log.
 const (
 	sizingCollections = 10
 	sizingWindow      = 10 * time.Minute
@@ -18,18 +18,18 @@ const (
 
 // sizing gathers the data from which a run's heap size is derived. The zero value has no data.
 type sizing struct {
-	live    int64         // the most that any old cycle left in use; 0: there was no old cycle
-	sum     int64         // sum of what each old cycle left in use
+	live    int64         // the most bytes that any old cycle left in use; 0: there was no old cycle
+	sum     int64         // sum of the bytes that each old cycle left in use
 	lived   int64         // number of old cycles in sum
-	low     int64         // only of G1, the least in use since the last old cycle; 0: unknown
+	low     int64         // only for G1: the fewest bytes in use since the last old cycle; 0: unknown
 	cycles  uint64        // number of old cycles
-	cycle   cost          // what all old cycles took
-	longest time.Duration // from the beginning of an old cycle to its end, at most
+	cycle   cost          // the cost of all old cycles
+	longest time.Duration // the longest time from the beginning of an old cycle to its end
 	peak    int64         // the largest capacity of the heap
 	old     float64       // the old generation's last share of the capacity; 0: unknown
 	starved uint64        // number of collections that found no room
 	large   uint64        // number of collections with humongous objects
-	young   bool          // only of Shenandoah: there was a cycle of only the young generation
+	young   bool          // only for Shenandoah: there was a cycle of only the young generation
 	all     spell         // the whole run
 	now     spell         // the current hour
 	busiest spell         // the hour with the most work; empty: no full hour has passed
@@ -44,7 +44,7 @@ func (c *cost) add(d cost) { c.paused, c.concurrent = c.paused+d.paused, c.concu
 type spell struct {
 	begin, end           time.Duration
 	collections          uint64
-	scaled               cost // of collections that come less often in a larger heap
+	scaled               cost // of collections that are less frequent in a larger heap
 	fixed                cost // of the other collections, which a program or a timer asks for
 	cycles               cost // of old cycles, which are in neither scaled nor fixed
 	capacity             int64
@@ -52,8 +52,8 @@ type spell struct {
 	allocates, advancing bool // allocated and promoted are known
 }
 
-// place is when a collection happened, in uptime if the log shows that, because uptime is
-// never set.
+// place returns when a collection happened: the uptime if the log shows it, because the uptime
+// clock is never set.
 func place(c, first pause.Clock) time.Duration {
 	if c.HasUptime && first.HasUptime {
 		return c.Uptime - first.Uptime
@@ -61,7 +61,7 @@ func place(c, first pause.Clock) time.Duration {
 	return c.Wall.Sub(first.Wall)
 }
 
-// collection records the next collection. First is the time of the run's first line.
+// collection records the next collection. first is the time of the run's first line.
 func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
 	if !c.Heap.Known || c.Marks&pause.Cut != 0 {
 		return
@@ -96,8 +96,8 @@ func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
 	}
 }
 
-// leaves records what a collection left in use, and reports whether it was an old cycle: after one, no object that
-// was garbage before it counts as live.
+// leaves records what a collection left in use, and reports whether the collection was an old cycle. After an old
+// cycle, no object counts as live that was garbage before the cycle.
 func (z *sizing) leaves(c *pause.Collection) (old bool) {
 	after, old := c.LiveData()
 	switch c.Collector {
@@ -123,14 +123,15 @@ func (z *sizing) leaves(c *pause.Collection) (old bool) {
 	return old
 }
 
-// lives records how much was live after an old cycle, or 0 if that is unknown.
+// lives records how many bytes were live after an old cycle, or 0 if that is unknown.
 func (z *sizing) lives(bytes int64) {
 	if bytes > 0 {
 		z.live, z.sum, z.lived = max(z.live, bytes), z.sum+bytes, z.lived+1
 	}
 }
 
-// asked reports whether a collection with the given cause is as frequent in a heap of any size.
+// asked reports whether collections with the given cause are equally frequent in a heap of any
+// size.
 func asked(cause string) bool {
 	switch cause {
 	case "System.gc()", "Diagnostic Command", "Metadata GC Threshold", "Metadata GC Clear Soft References", "CodeCache GC Threshold",
@@ -180,7 +181,7 @@ func (s *spell) add(c *pause.Collection, took cost, old bool, at time.Duration) 
 }
 
 // close computes the sizing of the run, or the reason why no size follows from its log. Marks and
-// other runs are taken into account later: see [Sum.sizes].
+// other runs are taken into account later; see [Sum.sizes].
 func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view.Sizing {
 	z.lives(z.low)
 	busy := z.busiest

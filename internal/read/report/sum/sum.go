@@ -1,4 +1,4 @@
-// Package sum adds up the data of the streams and makes the report from it. It deals with
+// Package sum adds up the data of the streams and creates the report from it. It deals with
 // runs, stops and collections, but not with lines or files.
 //
 //	stream → Run → Sum → view.Report
@@ -17,7 +17,7 @@ import (
 
 const (
 	maxTagSets = 512
-	maxCrashes = 20 // that are listed, the latest ones
+	maxCrashes = 20 // the most crashes that are listed, the latest ones
 )
 
 // Sum is the data of all streams.
@@ -25,7 +25,7 @@ type Sum struct {
 	Lost Losses
 
 	floor  pause.Floor
-	least  time.Duration // how long a run must be for a size of the heap
+	least  time.Duration // how long a run must be before a size for its heap is derived
 	out    view.Report
 	axis   timeline
 	tables tables
@@ -38,8 +38,8 @@ type Sum struct {
 	span, spanStopped time.Duration
 }
 
-// New returns an empty sum. Floor is the length at which a stop is suspected of being a stall. Least is how long
-// the log of a run must be for a size of the heap; 0: ten minutes.
+// New returns an empty sum. floor is the shortest length at which a stop is suspected of being a stall. least is
+// how long the log of a run must be before a size for its heap is derived; 0: ten minutes.
 func New(name string, floor pause.Floor, least time.Duration) *Sum {
 	s := &Sum{floor: floor, least: cmp.Or(least, sizingWindow), out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
 		tables: tables{tally: map[cause]*histogram{}, parts: map[string]*histogram{}}}
@@ -105,7 +105,7 @@ func (s *Sum) Event(e *pause.Event) {
 	s.events = true
 }
 
-// Band adds a band between two positions on the axis. Dated says that they are dates.
+// Band adds a band between two positions on the axis. dated means that the positions are dates.
 func (s *Sum) Band(kind string, begin, end int64, text string, dated bool) {
 	s.axis.band(view.Band{Kind: kind, Begin: axis(begin), End: axis(end), Text: text}, dated)
 }

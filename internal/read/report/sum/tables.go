@@ -10,7 +10,7 @@ import (
 // maxCauses bounds the number of listed causes.
 const maxCauses = 100
 
-// cause is why the application stopped. It is comparable; its text is only made for the few
+// cause is why the application stopped. It is comparable; its text is made only for the few
 // causes that are shown.
 type cause struct {
 	kind   string // one of kinds
@@ -89,9 +89,9 @@ func (t *tables) show(r *view.Report) {
 	bySum(r.Causes)
 }
 
-// causeOf returns the cause of a stop: the cause of its longest pause, or the operation of
-// the safepoint. If the stop was mostly outside its pauses, the cause is also the
-// operation, because the collector did not take that time.
+// causeOf returns the cause of a stop: the cause of its longest pause, or the operation of the
+// safepoint. The cause is also the operation if most of the stop was outside its pauses,
+// because the collector did not take that time.
 func causeOf(p *pause.Stop, floor pause.Floor) cause {
 	outside := p.Outside() >= floor.Duration() && p.Outside() >= p.At/2
 	if len(p.Pauses) == 0 || outside {

@@ -9,8 +9,8 @@ import (
 const maxCells = 1200
 
 // thin keeps the largest point of each span of time, whatever the order of the points. When
-// there are too many spans, it doubles their length. The zero value is not ready to use:
-// see newThin.
+// there are too many spans, it doubles their length. The zero value is not ready to use; use
+// newThin.
 type thin struct {
 	width int64 // of a span, in ns
 	cells map[int64]cell
@@ -45,7 +45,7 @@ func (t *thin) put(c cell) {
 	old, ok := t.cells[key]
 	if ok {
 		n := old.n + c.n
-		if old.value > c.value || old.value == c.value && old.at <= c.at { // independent of the order
+		if old.value > c.value || old.value == c.value && old.at <= c.at { // the result does not depend on the order
 			c = old
 		}
 		c.n = n

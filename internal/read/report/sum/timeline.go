@@ -15,7 +15,7 @@ const maxBands = 300
 
 // timeline is the axis of time and everything on it.
 type timeline struct {
-	dated, undated bool // some times have dates; some have none
+	dated, undated bool // some times have dates; some times have none
 	estimated      bool // some time on the axis is estimated
 	placed         bool // the axis has a time
 	begin, end     int64
@@ -49,7 +49,7 @@ func (t *timeline) see(c pause.Clock, at int64) {
 	dated := !c.Wall.IsZero()
 	if dated && !t.dated {
 		t.dated, t.placed = true, false
-		t.clear() // undated data is not shown on an axis of dates
+		t.clear() // undated data cannot be shown on an axis of dates
 	}
 	t.undated = t.undated || !dated
 	t.estimated = t.estimated || c.Estimated
@@ -70,10 +70,10 @@ func (t *timeline) mark(kind string, at int64, d time.Duration) {
 	t.marks[kind].add(at, seconds(d))
 }
 
-// band adds a band, or extends the last one if there are too many.
+// band adds a band, or extends the last band if there are too many.
 func (t *timeline) band(b view.Band, dated bool) {
 	if dated != t.dated && (t.dated || t.undated) {
-		return // the times of the band are, or may be, of another kind than those of the axis
+		return // the times of the band are, or may be, of a different kind from those of the axis
 	}
 	n := len(t.bands)
 	if n > 0 {

@@ -2,9 +2,9 @@ package view
 
 import "fmt"
 
-// Compare returns a table of the main figures of two reports: a header, then for each
-// figure a row with its name, its value in a and in b, and the change. Below the figures
-// are the flags of the JVMs that differ.
+// Compare returns a table of the main figures of two reports: a header, then for each figure a
+// row with its name, its value in a and in b, and the change. Below the figures are the flags
+// that differ between the JVMs.
 func Compare(a, b *Report) [][]string {
 	rows := [][]string{{"FIGURE", "A", "B", "CHANGE"}}
 	add := func(name string, x, y *float64, format func(float64) string) {

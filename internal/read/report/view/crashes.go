@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// CrashCommand is the command that prints the crash reports in a destination, MarksCommand the
-// command that prints the marks.
+// CrashCommand is the command that prints the crash reports in a destination. MarksCommand is
+// the command that prints the marks.
 const (
 	CrashCommand = "ullage logs --stream 'hs_err*'"
 	MarksCommand = "ullage logs --marks"
@@ -45,9 +45,9 @@ func (c Crash) text() string {
 	return text + printable.Text(c.File, 200)
 }
 
-// crashNotes returns what follows the list of crashes: how many crashes are not in it, and the command
-// that prints the reports or the marks. A reader may run the command, so it is ours and never text from a
-// decoded report.
+// crashNotes returns the notes after the list of crashes: how many crashes are not in the list, and the
+// command that prints the reports or the marks. A reader may run that command, so it is always a constant
+// and never text from a decoded report.
 func (r *Report) crashNotes() (earlier, command string) {
 	all := r.Totals.Crashes + r.Totals.Ends
 	if more := all - uint64(len(r.Crashes)); more > 0 && more < all {

@@ -113,7 +113,8 @@ func splitFlag(flag string) (name, value string) {
 	return name, value
 }
 
-// compareFlags returns a row for each flag that differs if both reports know their flags.
+// compareFlags returns a row for each flag that differs, provided that the flags of both
+// reports are known.
 func compareFlags(a, b *Report) (rows [][]string) {
 	x, y := a.flagSet(), b.flagSet()
 	if len(x.values) == 0 || len(y.values) == 0 {

@@ -39,7 +39,7 @@ type Log struct {
 	Group    string     `json:"group"` // A or B; empty: there are no groups
 	Complete bool       `json:"complete"`
 	Values   []*float64 `json:"values"`
-	Outlier  string     `json:"outlier"` // the figure that makes it an outlier most; empty: it is not an outlier
+	Outlier  string     `json:"outlier"` // the figure that makes it the most distant outlier; empty: it is not an outlier
 	distance float64
 	span     float64 // of the time in the log, in seconds; 0: unknown
 }
@@ -50,8 +50,8 @@ type Missing struct {
 	Why  string `json:"why"`
 }
 
-// A log is an outlier if the distance of a figure from the median of its group is more than outlierDistance by the
-// measure of Iglewicz and Hoaglin: 0.6745 times the distance, divided by the median of all distances. Fewer logs than
+// A log is an outlier if a figure is farther than outlierDistance from the median of its group, by the measure of
+// Iglewicz and Hoaglin: 0.6745 times the distance, divided by the median of all distances. Fewer logs than
 // outlierLogs do not show what is usual.
 const (
 	outlierDistance = 3.5
@@ -78,7 +78,7 @@ var figures = [...]struct {
 
 func decimals(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// perSpan returns a count per hour, or nil if the log does not show its time.
+// perSpan returns a count per hour, or nil if the log does not show how long it covers.
 func perSpan(r *Report, n uint64) *float64 {
 	if r.Totals.Span <= 0 {
 		return nil
@@ -96,7 +96,8 @@ func (r *Report) stopped() *float64 {
 	return &v
 }
 
-// last returns the heap in use at the end of the last run, if the log is from one JVM after another.
+// last returns the heap in use at the end of the last run, provided that only one JVM at a time
+// wrote the log.
 func (r *Report) last() *float64 {
 	if r.HeapAfter() == none {
 		return nil
@@ -159,8 +160,8 @@ func (f *Fleet) spread(i int) Figure {
 	return Figure{Low: at(0), Q1: at(0.25), Median: at(0.5), Q3: at(0.75), High: at(1)}
 }
 
-// outliers marks the logs of a group for which a figure is an outlier, unless another figure is a more
-// distant one.
+// outliers marks the logs of a group for which a figure is an outlier, unless another figure of the
+// log is farther out.
 func (f *Fleet) outliers(i int, group string) {
 	sorted := f.values(i, group)
 	if len(sorted) < outlierLogs {

@@ -104,7 +104,7 @@ func (r *Report) Window() string {
 	return window
 }
 
-// At formats the time at which a stop began.
+// At formats the time when a stop began.
 func (r *Report) At(s Stop) string { return r.When(*s.At) }
 
 // lasting formats the time of a band.
@@ -129,7 +129,7 @@ func (s Share) Size() float64 { return float64(s.Bytes) }
 // Size is the input's bytes, for the page.
 func (i Input) Size() float64 { return float64(i.Bytes) }
 
-// Worst returns the worst minute of all runs, or nil if no run shows one or a run is mixed.
+// Worst returns the worst minute of all runs, or nil if no run has one or a run is mixed.
 func (r *Report) Worst() (worst *Minute) {
 	if r.Totals.Mixed {
 		return nil

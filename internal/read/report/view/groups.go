@@ -17,17 +17,16 @@ const (
 )
 
 const (
-	// trust is the probability that all intervals of a comparison hold, if each log is a sample of its group. The
-	// chance of error is divided equally among the intervals (Bonferroni): if each of nine figures had 95 %, one of
-	// them would differ by chance in every third comparison.
+	// trust is the probability that all intervals of a comparison are correct, if each log is a sample of its
+	// group. The risk of error is divided equally among the intervals (Bonferroni): with 95 % for each of nine
+	// figures, one of them would differ by chance in every third comparison.
 	trust = 0.95
 
-	// enoughLogs is the number of logs in each group that is enough for an interval of each
-	// figure.
+	// enoughLogs is how many logs each group must have for an interval of each figure.
 	enoughLogs = 6
 
-	// unlikeSpans is how many times longer the logs of one group may be. Beyond it, figures that grow with the time
-	// in the log are not compared.
+	// unlikeSpans is how many times longer the logs of one group may be. If they are longer still, figures that
+	// grow with the time in the log are not compared.
 	unlikeSpans = 1.5
 )
 
@@ -39,8 +38,8 @@ type Groups struct {
 	Differences []Difference `json:"differences"` // one for each figure
 }
 
-// Difference is by how much a figure is larger in B than in A: the median of all differences between a log of B and
-// a log of A, with its interval. If no interval can be given, all three are null.
+// Difference says by how much a figure is larger in B than in A: the median of all differences between a log of B
+// and a log of A, with its interval. If no interval can be given, all three numbers are null.
 type Difference struct {
 	Name    string   `json:"name"`
 	A       *float64 `json:"a_median"`

@@ -56,7 +56,7 @@ func HTML(w io.Writer, all ...*Report) error {
 	return page(w, title, compared, h.Div(h.Class("reports"+wide), reports))
 }
 
-// page writes a page about what the title names.
+// page writes a page with the given title and content.
 func page(w io.Writer, title string, content ...g.Node) error {
 	all := h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(

@@ -31,7 +31,7 @@ func writeJSON(w io.Writer, object any, what string) error {
 const maxElements = 1 << 18
 
 // Decode reads one report in the form that [JSON] writes. The text is untrusted: it may be
-// longer than any output of [JSON], and may have values that do not follow from any log.
+// longer than any output of [JSON], and may have values that no log could lead to.
 func Decode(text []byte) (*Report, error) {
 	var r *Report
 	if err := untrusted.Decode(text, maxElements, &r); err != nil {

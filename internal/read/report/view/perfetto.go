@@ -28,8 +28,8 @@ type trace struct {
 	tracks int
 }
 
-// Perfetto writes the stops, the bands and the heap as a trace. In a long log, one stop represents the
-// shorter stops around it, as on the page.
+// Perfetto writes the stops, the bands and the heap as a trace. In a long log, as on the page, one
+// stop represents the shorter stops around it.
 func Perfetto(w io.Writer, r *Report) error {
 	t := &trace{events: []slice{{Name: "process_name", Phase: "M", PID: 1, Args: map[string]any{"name": printable.Text(r.Name, 200)}}}}
 	for _, s := range r.Series {

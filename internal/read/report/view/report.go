@@ -9,8 +9,8 @@ const (
 	KeptBytes = 400  // bytes of a line of the log
 )
 
-// Report is what a report says, in seconds and bytes. The comments of this file document its JSON
-// form, and the table of docs/report.md is made from those of the fields below.
+// Report is the content of a report, in seconds and bytes. The comments of this file document its
+// JSON form, and the table of docs/report.md is generated from the comments of the fields below.
 type Report struct {
 	Name     string  `json:"name"`     // what the report is about, as the command line names it
 	Crashes  []Crash `json:"crashes"`  // crashes of JVMs, and JVMs that were killed or ended with a full heap, the latest first
@@ -89,15 +89,16 @@ type Run struct {
 	Sizing     *Sizing  `json:"heap_size"` // null: there was no collection, or two JVMs share the file
 }
 
-// Sizing is the heap that a JVM should have, with the data on which that is based. Overheads are shares
-// of the time. They include pauses, and concurrent work weighted by its share of the CPUs.
+// Sizing is the size that the heap of a JVM should have, with the data from which the size is derived.
+// Overheads are shares of the time. They include pauses, and concurrent work weighted by its share of
+// the CPUs.
 type Sizing struct {
 	Refused     string        `json:"refused"`         // why there is no size; empty: there is one
 	Target      float64       `json:"target_overhead"` // the share that collections should take
 	Max         float64       `json:"max_bytes"`       // the value for -Xms and -Xmx
 	Container   float64       `json:"container_bytes"` // the memory of the container, roughly
 	Others      []ForOverhead `json:"others"`          // sizes for other overheads, if the log supports them
-	Now         float64       `json:"now_bytes"`       // the largest heap that the JVM may have or, if that is unknown, had
+	Now         float64       `json:"now_bytes"`       // the largest heap that the JVM may have or, if that is unknown, that it had
 	Overhead    *float64      `json:"overhead"`        // in the busiest hour, or in the whole log if that is shorter
 	Live        float64       `json:"live_bytes"`      // the most live data after an old cycle
 	Cycles      uint64        `json:"old_cycles"`
@@ -114,7 +115,7 @@ type ForOverhead struct {
 	Max      float64 `json:"max_bytes"`
 }
 
-// JVM is the known properties of a run's JVM. A field is empty if neither the log nor the
+// JVM has the known properties of a run's JVM. A field is empty if neither the log nor the
 // marks show it.
 type JVM struct {
 	Collector string    `json:"collector"`
@@ -152,7 +153,7 @@ type Totals struct {
 	Exhausted   uint64   `json:"evacuation_failures"`
 	Humongous   uint64   `json:"humongous_collections"`
 	Waits       uint64   `json:"allocation_stalls"`
-	Failed      uint64   `json:"failed_allocations"` // threads that got no memory from Shenandoah until a collection
+	Failed      uint64   `json:"failed_allocations"` // threads to which Shenandoah could give no memory before a collection
 	WaitSum     float64  `json:"allocation_stall_seconds"`
 	Suspected   uint64   `json:"suspected_stalls"` // stops with any suspicion
 	Concurrent  float64  `json:"concurrent_seconds"`

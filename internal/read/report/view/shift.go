@@ -8,8 +8,8 @@ type shift struct{ estimate, low, high float64 }
 
 // shiftBetween returns the Hodges-Lehmann estimate, which is the median of all differences between a value of b and a
 // value of a, and the interval of the Mann-Whitney rank test. Neither assumes a distribution, and one disturbed log
-// does not widen the interval. It returns false if the groups are too small: even groups without an overlap would not
-// be rare enough for the confidence. Both a and b must be sorted.
+// does not widen the interval. It returns false if the groups are too small for the confidence: even without any
+// overlap, their difference could be due to chance. Both a and b must be sorted.
 func shiftBetween(a, b []float64, confidence float64) (s shift, ok bool) {
 	pairs := len(a) * len(b)
 	if pairs == 0 {
@@ -25,8 +25,8 @@ func shiftBetween(a, b []float64, confidence float64) (s shift, ok bool) {
 	return s, true
 }
 
-// exactGroup is the largest size of the smaller group for which ranks are counted. Above it, the normal
-// distribution is close enough.
+// exactGroup is the largest size of the smaller group for which ranks are counted. For larger groups,
+// the normal distribution is close enough.
 const exactGroup = 50
 
 // trustedRank returns the rank among all n×m differences, counted from either end, at which the interval ends. It
@@ -66,14 +66,14 @@ func rankCounts(n, m int) []float64 {
 	return counts
 }
 
-// differences represents the differences between each value of b and each value of a. They are not kept in memory,
-// as there may be millions. Both slices are sorted.
+// differences represents the differences between each value of b and each value of a. They are not kept in memory
+// because there may be millions. Both slices are sorted.
 type differences struct{ a, b []float64 }
 
 // nth returns the nth smallest difference, counted from 1.
 func (d differences) nth(n int) float64 {
-	low := math.Nextafter(d.b[0]-d.a[len(d.a)-1], math.Inf(-1)) // fewer than n differences are up to it
-	high := d.b[len(d.b)-1] - d.a[0]                            // n or more differences are up to it
+	low := math.Nextafter(d.b[0]-d.a[len(d.a)-1], math.Inf(-1)) // fewer than n differences are at or below it
+	high := d.b[len(d.b)-1] - d.a[0]                            // n or more differences are at or below it
 	for {
 		middle := low/2 + high/2
 		if !(low < middle && middle < high) { // there is no number between low and high, or they are not numbers
@@ -90,7 +90,7 @@ func (d differences) nth(n int) float64 {
 // upTo returns the number of differences up to a limit, and the largest of these.
 func (d differences) upTo(limit float64) (count int, largest float64) {
 	largest = math.Inf(-1)
-	end := 0 // number of values of b whose difference from v is up to limit
+	end := 0 // number of values of b whose difference from v is at most limit
 	for _, v := range d.a {
 		for end < len(d.b) && d.b[end]-v <= limit {
 			end++

@@ -25,7 +25,7 @@ func bare(class, name string, columns []string, further g.Node, rows ...g.Node) 
 		h.TBody(rows...))
 }
 
-// row returns a row of a table, beginning with its name.
+// row returns a row of a table that begins with the row's name.
 func row(name string, cells ...g.Node) g.Node {
 	return h.Tr(h.Th(h.Scope("row"), g.Text(name)), g.Group(cells))
 }
@@ -99,8 +99,8 @@ func (r *Report) tiles() g.Node {
 	)
 }
 
-// stalls reports whether the collector lets threads wait for memory, as ZGC does. No such
-// collector has degenerated collections.
+// stalls reports whether the collector makes threads wait for memory, as ZGC does. Such a
+// collector has no degenerated collections.
 func (r *Report) stalls() bool {
 	return r.Totals.Waits > 0 || r.Totals.Degenerated == 0 && slices.ContainsFunc(r.Runs, func(run Run) bool { return strings.HasPrefix(run.Collector, string(pause.Z)) })
 }

@@ -263,7 +263,7 @@ func (p *printer) advice() {
 	}
 }
 
-// table writes rows in columns. The first column is aligned to the left, as is the last if
+// table writes rows in columns. The first column is aligned to the left, and so is the last if
 // it has no title; the others are aligned to the right.
 func (p *printer) table(rows [][]string) {
 	widths := make([]int, len(rows[0]))
