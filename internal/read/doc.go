@@ -2,13 +2,13 @@
 //
 //	Source → cut.Lines → clock.Dating → the reader's own
 //
-// A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote.
-// It reports each part that it could not read as a [Loss], which ends the line before it. A
-// [clock.Dating] says what each line is, when it was written, and whether that time is in
-// the requested window. The sinks use it too, since they read as this package does, except
-// that they keep a cursor. Each further step has a package:
+// A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote. It
+// reports each part that it could not read as a [Loss], which ends the line before it. A
+// [clock.Dating] says what each line is, when it was written, and whether that time is in the
+// requested window. The sinks use it too, since they read in the same way, except that they
+// keep a cursor. Each further step has its own package:
 //
 //   - cat: `ullage logs`: find, merge, filter, print
-//   - check: `ullage check`: is the copy complete
+//   - check: `ullage check`: is the copy complete?
 //   - report: `ullage report` and `ullage pauses`: where a JVM's time went
 package read

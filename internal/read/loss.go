@@ -14,7 +14,7 @@ type Kind uint8
 // The kinds.
 const (
 	Damaged    Kind = iota // the bytes from From to To do not decode
-	Missing                // the segment does not follow the segment that was read before
+	Missing                // the segment does not follow the previous one
 	Deleted                // segments were deleted before they were read
 	Unreadable             // the file cannot be opened, or cannot be read at From, and is skipped
 	Incomplete             // the frame from From to To, the end of the file, is not complete yet
@@ -26,9 +26,9 @@ const (
 type Loss struct {
 	Kind     Kind
 	Path     string
-	From, To int64  // bytes on disk or, for a file that was decoded as a whole, bytes of its decompressed content
+	From, To int64  // bytes on disk or, if the file is decoded as a whole, bytes of its decompressed content
 	Numbers  uint64 // for Deleted: see [segment.GoneError]
-	Err      error  // nil: Kind says everything
+	Err      error  // nil: Kind says it all
 }
 
 // Ends reports whether nothing more can be read for now.

@@ -19,10 +19,10 @@ import (
 // It holds one frame, and the part of a line that package cut holds.
 type Source struct {
 	Lines cut.Lines
-	Dates *clock.Dating // takes in each frame; nil: no times are needed
+	Dates *clock.Dating // receives each frame; nil: no times are needed
 
-	// Pass is called for each complete segment before its first line would be read. If it
-	// returns true, the segment is skipped. Nil: no segment is skipped.
+	// Pass is called for each complete segment before its first line is read. If it returns true,
+	// the segment is skipped. Nil: no segment is skipped.
 	Pass func(segment.Info) bool
 
 	dir      string
@@ -48,8 +48,8 @@ type parked struct {
 }
 
 // Follow reads the segments in dir or, if files is not nil, those files: see
-// [segment.OpenFollower] and [segment.FollowFiles]. Sealed says that the last of the files
-// has a successor.
+// [segment.OpenFollower] and [segment.FollowFiles]. sealed means that the last of the files has
+// a successor.
 func (s *Source) Follow(dir string, files []segment.Info, sealed bool, opt segment.FollowOptions) (err error) {
 	s.dir = dir
 	if !opt.Since.IsZero() && s.Dates != nil && s.Dates.Timed && s.Dates.Clock.Index != nil {
@@ -75,9 +75,9 @@ func (s *Source) pass(seg segment.Info) bool {
 	return true
 }
 
-// Decode reads the decompressed content of in and closes it. Path names it in an error.
-// Seg is the original segment: unless it continues the one before, the previous line ends.
-// If seg is zero, in is not a segment.
+// Decode reads the decompressed content of in and closes it. path is its name for errors. seg
+// is the original segment: unless it continues the previous segment, the previous line ends. If
+// seg is zero, in is not a segment.
 func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, seg segment.Info) error {
 	s.Close()
 	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)
@@ -95,9 +95,9 @@ func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, 
 // Opened reports whether there is something to read.
 func (s *Source) Opened() bool { return s.follower != nil || s.decoded != nil }
 
-// Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more for now.
-// It is a [*Loss] where bytes are missing: Lines then returns the end of the line before the
-// loss first.
+// Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more for now. It
+// is a [*Loss] if bytes are missing at this place: Lines then first returns the end of the line
+// before the loss.
 func (s *Source) Read() error {
 	if s.Kept() {
 		s.Lines.Feed(s.kept)
@@ -107,7 +107,7 @@ func (s *Source) Read() error {
 	raw, err := s.next()
 	if err != nil {
 		if loss, ok := err.(*Loss); ok {
-			s.again = 0 // the bytes to read again may no longer be there
+			s.again = 0 // the bytes that were to be read again may no longer be there
 			if !loss.Ends() {
 				s.Lines.End()
 			}
@@ -128,7 +128,7 @@ func (s *Source) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.again == 0 { // otherwise, its segment and its times were processed at the first reading
+		if s.again == 0 { // otherwise, its segment and its times were already processed when it was first read
 			if loss := s.enter(s.follower.Segment()); loss != nil {
 				s.ahead = &pulled{raw: raw}
 				return nil, loss
@@ -171,11 +171,11 @@ func (s *Source) pull() ([]byte, error) {
 	return nil, loss
 }
 
-// enter returns a loss if seg, which is about to be read, does not continue the segment
-// before it.
+// enter returns a loss if seg, which is about to be read, does not continue the previous
+// segment.
 func (s *Source) enter(seg segment.Info) *Loss {
 	if seg.Name == s.at {
-		return nil // true of most frames, and cheaper than parsing the name
+		return nil // this is so for most frames, and cheaper to find out than by parsing the name
 	}
 	s.at = seg.Name
 	named, ok := segment.ParseName(seg.Name) // not seg.Seq: a follower of files numbers the files by their position
@@ -197,8 +197,8 @@ func (s *Source) Segment() segment.Info { return s.follower.Segment() }
 // Frame returns the position of the bytes that were read last.
 func (s *Source) Frame() segment.Frame { return s.follower.Frame() }
 
-// Done returns how many bytes of the given segments on disk come before the current
-// position: they were read or skipped.
+// Done returns how many bytes on disk of the given segments precede the current position,
+// because they were read or skipped.
 func (s *Source) Done(segs []segment.Info) (n int64) {
 	at := s.follower.Segment().Name
 	for _, seg := range segs {
@@ -218,9 +218,9 @@ func (s *Source) Held() int {
 	return s.follower.Held()
 }
 
-// Park closes the file and frees the memory of the frame. Up to keep bytes of the rest of
-// the frame stay in memory; the others will be read again. Data that Lines has returned
-// stays valid only if it was copied.
+// Park closes the file and frees the memory of the frame. Up to keep bytes of the rest of the
+// frame stay in memory; the others will be read again. Data that Lines has returned is no
+// longer valid unless it was copied.
 func (s *Source) Park(keep int) {
 	if s.Dates != nil {
 		s.Dates.Clock.Forget()
@@ -259,9 +259,8 @@ func (s *Source) Close() {
 // blockBytes is the size of one read from a file that is decoded as a whole.
 const blockBytes = 256 << 10
 
-// decoded reads files that no sidecar wrote, or that were not written in frames. Their
-// frames can have any size, so such a file is decoded as a stream, and nothing after damage
-// is read.
+// decoded reads a file as one stream: a file that no sidecar wrote, whose frames can have any
+// size, or an object in a bucket. Nothing after damage is read.
 type decoded struct {
 	in      io.Closer
 	raw     io.ReadCloser

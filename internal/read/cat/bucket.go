@@ -34,9 +34,8 @@ func (p *Printer) addBucket(arg string) error {
 	return nil
 }
 
-// bucketPass prints the segments of a bucket, one stream after the other. It holds one
-// object back at a time: if the next segment begins before --since, the object held back is
-// not wanted.
+// bucketPass prints the segments of a bucket, one stream after the other. It holds back one
+// object at a time: if the next segment begins before --since, that object is not wanted.
 type bucketPass struct {
 	p       *Printer
 	reader  *s3.Reader
@@ -80,8 +79,8 @@ func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 	return b.end()
 }
 
-// over reports whether all lines of the object held back were persisted before Since. They
-// were if next belongs to the same stream and was created before Since.
+// over reports whether all lines of the object that is held back were persisted before Since.
+// They were if next belongs to the same stream and was created before Since.
 func (b *bucketPass) over(next s3.Object) bool {
 	return sameStream(*b.before, next) && !next.Segment.Start.Before(b.before.Segment.Start) && next.Segment.Start.Before(b.p.cfg.Since)
 }

@@ -15,8 +15,8 @@ import (
 type Config struct {
 	Follow  bool      // print what is appended, until interrupted
 	Since   time.Time // zero: from the beginning
-	Until   time.Time // the last time that is printed; zero: to the end
-	Tail    int       // print only the last lines of the output, this many; 0: print all
+	Until   time.Time // print no later lines; zero: to the end
+	Tail    int       // print only this many lines, the last of the output; 0: print all
 	Level   ul.Level  // Unknown: all levels
 	Stream  string    // a glob; empty: all streams
 	Formats format.Rules
@@ -49,8 +49,8 @@ func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Matc
 
 func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
-// wants reports whether a stream of a destination is wanted. The stream of marks does not
-// come from a JVM, so it is wanted only if Stream matches it.
+// wants reports whether a stream of a destination is wanted. The stream of marks is not a
+// JVM's, so it is wanted only if Stream matches it.
 func (c Config) wants(stream string) bool {
 	if stream == mark.Stream {
 		return c.Marks || c.Stream != "" && c.matches(stream)
@@ -61,7 +61,7 @@ func (c Config) wants(stream string) bool {
 // listing reports whether a table is printed instead of lines.
 func (c Config) listing() bool { return c.Gaps || c.Marks }
 
-// listed names what the rows of the table are.
+// listed says what the rows of the table are.
 func (c Config) listed() string {
 	if c.Marks {
 		return "marks or gaps"

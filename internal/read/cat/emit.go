@@ -72,11 +72,11 @@ func (s *series) emit() error {
 // printPiece prints a piece of a line of a series.
 func (p *Printer) printPiece(s *series) error {
 	if p.amid != s && len(s.cur.Text) == 0 {
-		return nil // the end of a line that a line of another series has already ended
+		return nil // this is the end of a line that was already ended for a line of another series
 	}
 	out := p.buf[:0]
 	if p.amid != s && p.amid != nil {
-		out = append(out, '\n') // ends a line that has waited too long for its end
+		out = append(out, '\n') // this ends a line whose own end has not arrived for too long
 	}
 	if p.amid != s && p.named {
 		out = s.appendPrefix(out)
@@ -85,8 +85,8 @@ func (p *Printer) printPiece(s *series) error {
 	p.amid = s
 	if s.cur.Last {
 		p.amid = nil
-		// If bytes are missing here and some lines are not wanted, the next line begins on
-		// a new line of the output.
+		// If bytes are missing here and some lines are not wanted, the next line must begin on a new
+		// line of the output.
 		if s.cur.Broken() && (p.named || p.cfg.selects()) {
 			out = append(out, '\n')
 		}
@@ -102,7 +102,7 @@ func (p *Printer) printPiece(s *series) error {
 // colors are the terminal escape sequences, by level.
 var colors = [ul.NumLevels]string{ul.Error: "\x1b[31m", ul.Warning: "\x1b[33m", ul.Debug: "\x1b[2m", ul.Trace: "\x1b[2m"}
 
-// printColored prints text in a color; empty: without one.
+// printColored prints text in a color. If color is empty, it prints plain text.
 func (p *Printer) printColored(text []byte, color string) error {
 	if color == "" {
 		_, err := p.text.Write(text)

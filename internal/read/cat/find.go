@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Find looks up what args name: a destination, the directory of a stream, or files. It
-// returns the errors about the arguments. Run prints later errors.
+// Find looks up the arguments: a destination, the directory of a stream, or files. It returns
+// the errors in the arguments. Run prints later errors.
 func (p *Printer) Find(args []string) (bad []error) {
 	defer func() { p.failed = p.failed || len(bad) > 0 }()
 	var names []string // streams that exist and do not match
@@ -38,8 +38,8 @@ func (p *Printer) Find(args []string) (bad []error) {
 	return []error{err}
 }
 
-// add adds an item for one argument, or adds a file to the last item. It returns the
-// streams that the argument names and that do not match.
+// add adds an item for one argument, or adds a file to the last item. It returns the streams
+// that the argument names but that do not match.
 func (p *Printer) add(arg string) (others []string, err error) {
 	if strings.HasPrefix(arg, bucketScheme) {
 		return nil, p.addBucket(arg)
@@ -152,7 +152,7 @@ func (p *Printer) refresh(it *item) {
 	}
 }
 
-// streamOf returns the name of the stream that a directory belongs to.
+// streamOf returns the name of the stream to which a directory belongs.
 func streamOf(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

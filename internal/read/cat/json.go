@@ -14,13 +14,13 @@ import (
 // jsonTime is the form of times in objects; it is RFC 3339.
 const jsonTime = "2006-01-02T15:04:05.000Z07:00"
 
-// printJSON prints a piece of a line of a series, as an object or a part of one. The field
-// text is the last in the object, so that a long line need not be in memory.
+// printJSON prints a piece of a line of a series as an object, or as a part of one. The field
+// text is the last in the object, so that a long line need not be held in memory.
 func (p *Printer) printJSON(s *series) error {
 	out, text := p.buf[:0], s.cur.Text
 	if p.amid != s {
 		if len(text) == 0 {
-			return nil // the end of a line that a line of another series has already ended
+			return nil // this is the end of a line that was already ended for a line of another series
 		}
 		if p.amid != nil {
 			out = append(out, "\"}\n"...)

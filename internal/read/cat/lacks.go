@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// lacks lists the data that copies do not have yet, for the streams whose gaps are listed.
+// lacks lists the data that is not in the copies yet, for the streams whose gaps are listed.
 type lacks []owner.Lack
 
 // gaps reports whether the missing data has, or may have, gaps.

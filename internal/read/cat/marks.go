@@ -18,7 +18,7 @@ import (
 type markTable struct {
 	n      int // marks
 	rows   []markRow
-	widths [3]int // of all columns but the last, as printed; zero before the header
+	widths [3]int // widths of all printed columns except the last; zero before the header
 }
 
 // markRow is one row of the table. Every cell is non-empty. Only the last cell may have
@@ -27,7 +27,7 @@ type markRow [4]string
 
 var markHeader = markRow{"TIME", "STREAM", "KIND", "DETAILS"}
 
-// list adds to the table what the series has moved to: a mark or a gap.
+// list adds to the table the mark or the gap to which the series has moved.
 func (p *Printer) list(s *series) {
 	line := &s.pick.line
 	switch g := line.lost; {

@@ -10,12 +10,12 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// maxOpen is how many series are open at a time. OpenBytes is how much they hold in memory
-// in all, unless a single one holds more. A sidecar's frames, of at most 1 MiB, stay within
-// that limit and mostly take a third of it; other frames may take ten times as much. Beyond
-// these limits, the series whose turn comes last are parked. A parked series keeps some of
-// the bytes that it has read, so that a frame need not be read again for each of its lines.
-// All series together keep keepAll bytes.
+// maxOpen is how many series are open at a time. openBytes is how much they hold in memory in
+// all, unless a single series holds more. A sidecar's frames, which have at most 1 MiB, stay
+// within that limit and usually take a third of it; other frames may take ten times as much.
+// Beyond these limits, the series whose turn is last are parked. A parked series keeps some of
+// the bytes that it has read, so that a frame need not be read again for each of its lines. All
+// series together keep at most keepAll bytes.
 const (
 	maxOpen   = 16
 	openBytes = maxOpen * 3 << 20
@@ -24,7 +24,7 @@ const (
 
 // turn says when the next line of a series is printed.
 type turn struct {
-	key   int64 // microseconds since the epoch; the lowest value if the time is unknown
+	key   int64 // microseconds since the epoch; the lowest possible value if the time is unknown
 	order int   // the position among all series
 	idle  bool  // there is no line for now
 }
@@ -85,8 +85,8 @@ func (p *Printer) merge(ctx context.Context, all []*series) error {
 	return nil
 }
 
-// printUntil prints lines of the series until it is the turn of the other one. It returns
-// false if the series has no more lines for now.
+// printUntil prints lines of the series until it is the other series' turn. It returns false if
+// the series has no more lines for now.
 func (s *series) printUntil(ctx context.Context, other *series) (more bool, err error) {
 	for {
 		if err := s.emit(); err != nil {

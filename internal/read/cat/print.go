@@ -37,7 +37,7 @@ type Printer struct {
 	marks   markTable
 	live    bool    // everything that was there at the start has been printed
 	colored bool    // lines are colored by level
-	named   bool    // there are or were several series: each line begins with the name of its series
+	named   bool    // there are or have been several series, so each line begins with the name of its series
 	amid    *series // the series of the last printed line, if that line has not ended
 	buf     []byte  // reused for each line
 	split   []byte  // the beginning of a character whose rest is in the next piece
@@ -82,7 +82,7 @@ func New(cfg Config, stdout, stderr io.Writer) *Printer {
 // gap could not be listed because its marker is not in the copy yet.
 func (p *Printer) Failed() bool { return p.failed || p.gaps.lacks.gaps() }
 
-// Run prints everything that Find found and then, with Follow, everything that is appended,
+// Run prints everything that Find has found and then, with Follow, everything that is appended,
 // until ctx ends or the output is no longer read. It closes all files.
 func (p *Printer) Run(ctx context.Context) (err error) {
 	if len(p.items) == 0 {
@@ -161,9 +161,8 @@ func (p *Printer) pass(ctx context.Context) error {
 	return nil
 }
 
-// printSeries prints everything in the series that has not been printed yet. Only segments
-// and plain files can be parked, so the other series are printed first, one after the
-// other.
+// printSeries prints everything in the series that has not been printed yet. Only segments and
+// plain files can be parked. So the other series are printed first, one after the other.
 func (p *Printer) printSeries(ctx context.Context, all []*series) error {
 	if p.verbatim() && len(all) == 1 {
 		return all[0].copy(ctx)
@@ -190,7 +189,7 @@ func (p *Printer) series() []*series {
 	return all
 }
 
-// end prints the lines that have begun and closes all files.
+// end prints the lines that are incomplete, and closes all files.
 func (p *Printer) end() error {
 	var errs []error
 	for _, s := range p.series() {
@@ -217,13 +216,13 @@ func (p *Printer) complain(format string, args ...any) {
 	p.note(format, args...)
 }
 
-// IsUnread reports whether an error of Run means that the output is no
-// longer read. If the output is stdout, SIGPIPE has ended the process by then.
+// IsUnread reports whether an error of Run means that the output is no longer read. (If the
+// output is stdout, SIGPIPE ends the process before that.)
 func IsUnread(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// hungUp reports whether the reader of an idle output has gone.
+// hungUp reports whether an output to which nothing is being written has lost its reader.
 func hungUp(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

@@ -2,8 +2,8 @@ package cat
 
 import "github.com/ullage/ullage/internal/segment/seek"
 
-// indexAll bounds the memory of all seek files together. Once it is used up, streams are
-// read without one.
+// indexAll bounds the memory of all seek files together. Once it is used up, streams are read
+// without a seek file.
 const indexAll = 8 << 20
 
 // seekIndex is the seek file of a stream. For the zero value, the file has not been looked

@@ -22,7 +22,7 @@ type selector struct {
 // line is what is known about a line.
 type line struct {
 	clock.Line
-	lost *gap       // lines are missing here; a gap without a marker is set only for a list
+	lost *gap       // lines are missing here; if there is no marker, it is set only for a list
 	mark *mark.Mark // the line is this mark; set only for a list
 }
 
@@ -30,8 +30,8 @@ func newSelector(cfg Config, stream string) *selector {
 	return &selector{cfg: cfg, marks: stream == mark.Stream, dates: clock.Dating{Class: cfg.Formats.Classifier(stream), Window: cfg.window(), Timed: cfg.timed()}}
 }
 
-// take reports whether a piece passes. Pieces must be passed in order. Rest is the known
-// text that follows.
+// take reports whether a piece passes. Pieces must be passed in order. rest is the known text
+// that follows.
 func (s *selector) take(p cut.Piece, rest []byte) bool {
 	if p.First {
 		s.passes = s.decide(p.Head(), rest)
@@ -71,7 +71,7 @@ func (s *selector) findMark(head []byte) bool {
 	return true
 }
 
-// findGap reports whether the JVM itself lost lines at a line in the window.
+// findGap reports whether a line in the window shows that the JVM itself lost lines.
 func (s *selector) findGap(head []byte) bool {
 	l := &s.line
 	lost, cut := s.cuts.Find(head)

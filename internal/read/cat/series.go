@@ -21,9 +21,9 @@ type series struct {
 	p      *Printer
 	name   string         // the name of the stream
 	dir    string         // the directory of the stream; empty for a file that is not a segment
-	files  []segment.Info // named by the user; nil: all in dir
+	files  []segment.Info // files that the user named; nil: all files in dir
 	sealed bool           // the last of files has a successor
-	from   string         // the name of the segment to begin with; empty: the oldest segment
+	from   string         // the name of the first segment to read; empty: the oldest segment
 
 	source  read.Source
 	pick    *selector
@@ -67,8 +67,8 @@ func (s *series) how() segment.Compression {
 	return segment.None
 }
 
-// next moves to the next piece of a wanted line. It returns false if there is no line for
-// now; without Follow, the series has then ended.
+// next moves to the next piece of a wanted line. It returns false if there is no line for now.
+// Without Follow, that means that the series has ended.
 func (s *series) next(ctx context.Context) (more bool, err error) {
 	s.cur = cut.Piece{}
 	defer func() { s.idle = !more }()
@@ -104,7 +104,7 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// finish ends the series with the bytes that were read. The rest of them is discarded.
+// finish ends the series. It discards the rest of the bytes that were read.
 func (s *series) finish() {
 	s.over = true
 	s.source.Lines.Feed(nil)
@@ -166,8 +166,8 @@ func (s *series) open() error {
 	return s.source.Follow(s.dir, s.files, s.sealed, opt)
 }
 
-// meet reports what was not read. It returns false if there is nothing more to read for
-// now. Then the stream's directory is listed again later.
+// meet reports a part that was not read. It returns false if there is nothing more to read for
+// now; the stream's directory is then listed again later.
 func (s *series) meet(loss *read.Loss) (more bool) {
 	var at *fs.PathError
 	switch loss.Kind {

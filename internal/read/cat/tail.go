@@ -30,15 +30,15 @@ func (p *Printer) seekTail(ctx context.Context) error {
 	return nil
 }
 
-// counted is how many of the counted lines of a series have yet to be printed, unless lines
-// that were appended later are printed too.
+// counted is how many of the counted lines of a series have yet to be printed. It is not used
+// if lines that are appended later are printed too.
 type counted struct {
 	on   bool
 	left int
 }
 
-// over reports whether the next piece belongs to a line that was not counted. First says
-// whether the piece begins a line.
+// over reports whether the next piece belongs to a line that was not counted. first means that
+// the piece begins a line.
 func (c *counted) over(first bool) bool {
 	switch {
 	case !c.on || !first:
@@ -82,7 +82,7 @@ func (s *series) seekTail(ctx context.Context) (n int, err error) {
 	}
 }
 
-// count returns how many wanted lines some segments have.
+// count returns how many wanted lines are in the given segments.
 func (s *series) count(ctx context.Context, segs []segment.Info) (n int, err error) {
 	cfg := s.p.cfg
 	cfg.Follow = false

@@ -23,7 +23,7 @@ type Config struct {
 	Stream  string    // a glob; empty: all streams
 	Formats format.Rules
 
-	// Progress, if not nil, is called now and then with how many of the bytes on disk were
+	// Progress, if not nil, is called now and then with how many of the bytes on disk have been
 	// read or skipped.
 	Progress func(done, total int64)
 }
@@ -43,9 +43,9 @@ func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Unti
 func (c Config) matches(stream string) bool { return read.Streams(c.Stream).Match(stream) }
 
 // Names returns the streams to check in dir, sorted. If dir is a destination, they are its
-// streams that match and have segments; if dir is the directory of a stream, it is that
-// stream. The stream of marks does not come from a JVM, and is only included if Stream
-// matches it. Names fails if dir is neither, or if no stream matches.
+// streams that match and have segments; if dir is the directory of a stream, it is that stream.
+// The stream of marks is not a JVM's, so it is included only if Stream matches it. Names fails
+// if dir is neither, or if no stream matches.
 func (c Config) Names(dir string) ([]string, error) {
 	segs, err := segment.List(dir)
 	if err != nil {
@@ -137,8 +137,8 @@ func (c Config) size(dir string, names []string) (bytes int64) {
 	return bytes
 }
 
-// lack returns what the copy in dir lacks in the window and the streams to be checked. It
-// must be called before anything is read, so that everything else is read.
+// lack returns which lines in the window and in the streams to be checked the copy in dir
+// lacks. It must be called before anything is read, so that all other lines are read.
 func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
 	dest, stream, ok := owner.Of(dir)
 	if !ok {

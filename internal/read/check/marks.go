@@ -24,7 +24,7 @@ type marks struct {
 	warnings map[mark.Kind]uint64 // the marks that are warnings
 	missed   map[string]uint64    // missed archives, by stream
 	cut      map[string]uint64    // truncations, by stream
-	damaged  bool                 // not all marks could be read
+	damaged  bool                 // some marks could not be read
 }
 
 // readMarks reads the marks of a destination, if it has any.

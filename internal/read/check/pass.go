@@ -2,10 +2,10 @@ package check
 
 import "github.com/ullage/ullage/internal/segment"
 
-// pass counts a segment from the sum that its writer recorded. It returns false if that is
-// not possible: the sum must be for exactly these bytes and for a regular log that lies
-// entirely in the window. Then the result is the same as that of reading the lines, in a
-// hundredth of the time.
+// pass counts a segment from the sum that its writer recorded. It returns false if that is not
+// possible: the sum must be for exactly these bytes, and for a regular log that is entirely in
+// the window. The result is then the same as if the lines were read, in a hundredth of the
+// time.
 func (s *stream) pass(seg segment.Info) bool {
 	file, err := segment.OpenFile(seg)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 // Counts holds the counts of a run or of a stream.
 type Counts struct {
-	// First and Last are the earliest and the latest time of a line. They are zero if there
-	// are no lines. Estimated says that no line has a date.
+	// First and Last are the earliest and the latest time of a line. They are zero if there are no
+	// lines. Estimated means that no line has a date.
 	First     time.Time `json:"first,omitzero"`
 	Last      time.Time `json:"last,omitzero"`
 	Estimated bool      `json:"estimated,omitempty"`
@@ -58,23 +58,23 @@ type Stream struct {
 	Runs   int    `json:"runs"`
 	Counts
 
-	// Reaches is when the oldest segment was begun. Cut says that retention has deleted
-	// older segments.
+	// Reaches is when the oldest segment was begun. Cut means that retention has deleted older
+	// segments.
 	Reaches time.Time `json:"reaches,omitzero"`
 	Cut     bool      `json:"cut,omitempty"`
 
-	// Short says that the window begins in a part that retention has deleted.
+	// Short means that the window begins in a part that retention has deleted.
 	Short bool `json:"short,omitempty"`
 
 	Segments     int    `json:"segments"`               // present on disk
 	Bytes        int64  `json:"bytes"`                  // of these segments, on disk
 	DamagedBytes int64  `json:"damagedBytes,omitempty"` // bytes on disk that do not decode
 	Unreadable   uint64 `json:"unreadable,omitempty"`   // segments that cannot be opened or read
-	Missing      uint64 `json:"missing,omitempty"`      // the most segments that can be missing between others
+	Missing      uint64 `json:"missing,omitempty"`      // the largest possible number of segments that are missing between others
 	OpenBytes    int64  `json:"openBytes,omitempty"`    // of an incomplete frame at the end
 
-	// MissedArchives are archives that the JVM overwrote before they were read. Truncations
-	// is how often a file was truncated. Both come from marks.
+	// MissedArchives are archives that the JVM overwrote before they were read. Truncations is how
+	// often a file was truncated. Both are taken from marks.
 	MissedArchives uint64 `json:"missedArchives,omitempty"`
 	Truncations    uint64 `json:"truncations,omitempty"`
 
@@ -95,15 +95,13 @@ type Total struct {
 	Runs       int    `json:"runs"`
 	Lines      uint64 `json:"lines"`
 
-	// Reaches is the time since when retention has deleted nothing from any stream. If Cut
-	// is false, retention has never deleted anything, and Reaches is when the oldest
-	// segment was begun.
+	// Reaches is the time after which no stream has lost anything to retention. If Cut is false,
+	// retention has never deleted anything, and Reaches is when the oldest segment was begun.
 	Reaches time.Time `json:"reaches,omitzero"`
 	Cut     bool      `json:"cut,omitempty"`
 
-	// Empty says that the window has neither a line nor a gap. Such a copy is not complete:
-	// an application that logged nothing looks the same as a sidecar that persisted
-	// nothing.
+	// Empty means that the window has neither a line nor a gap. Such a copy is not complete: an
+	// application that logged nothing looks the same as a sidecar that persisted nothing.
 	Empty bool `json:"empty,omitempty"`
 
 	// Ends is the time of the last line that was read, whether or not it is in the window.
@@ -113,8 +111,8 @@ type Total struct {
 	// Nil: nothing.
 	Sidecar *owner.Lack `json:"sidecar,omitempty"`
 
-	// Marks counts the marks of the destination, by kind. Warnings counts the marks that
-	// mean lost lines or a crash. MarksDamaged says that not all marks could be read.
+	// Marks counts the marks of the destination, by kind. Warnings counts the marks that mean lost
+	// lines or a crash. MarksDamaged means that some marks could not be read.
 	Marks        map[mark.Kind]uint64 `json:"marks,omitempty"`
 	Warnings     map[mark.Kind]uint64 `json:"markWarnings,omitempty"`
 	MarksDamaged bool                 `json:"marksDamaged,omitempty"`
@@ -122,7 +120,7 @@ type Total struct {
 
 // Receiver receives results. If one of its methods returns an error, the check ends.
 type Receiver interface {
-	Lack(owner.Lack) error // called first, if something is lacking; reading may have to wait for a disk
+	Lack(owner.Lack) error // called first, if something is lacking, because reading may have to wait for a disk
 	Run(Run) error
 	Stream(Stream) error
 }

@@ -50,7 +50,7 @@ func newStream(name, dir string, cfg Config, to Receiver) *stream {
 func (s *stream) check(ctx context.Context) error {
 	var err error
 	if s.segs, err = segment.List(s.dir); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) { // retention has deleted it meanwhile
+		if !errors.Is(err, fs.ErrNotExist) { // retention has deleted it in the meantime
 			s.unreadable(err)
 		}
 		return s.end()
@@ -125,13 +125,13 @@ func (s *stream) unreadable(err error) {
 	s.out.Error = err.Error()
 }
 
-// line counts the line that has this beginning. Rest is the known text that follows.
+// line counts the line that begins with head. rest is the known text that follows.
 func (s *stream) line(head, rest []byte) {
 	l := s.dates.Line(head, rest)
 	if g := l.Gap; g != nil {
 		if l.Inside {
 			s.run.gap(*g)
-			// Use the sidecar's clock instead of a date in the log: lines may have been
+			// This is the time of the sidecar's clock, not a date in the log: lines may have been
 			// dropped long after the JVM wrote them.
 			s.run.span(g.First, true)
 		}
@@ -180,8 +180,8 @@ func (s *stream) endRun() {
 	s.run = Run{Stream: s.out.Stream, Run: number}
 }
 
-// untimed gives a run without times the times of the segments: it is the only run of its
-// stream.
+// untimed gives a run without times the times of the segments. Such a run is the only run of
+// its stream.
 func (s *stream) untimed() {
 	if !s.run.First.IsZero() || len(s.segs) == 0 {
 		return
