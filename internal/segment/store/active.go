@@ -35,10 +35,10 @@ func (t *Stream) open() error {
 	return nil
 }
 
-// create makes the next segment. The entries of the segment and of a new directory
-// become durable with the next Sync, before the mark of that Sync can reach the
-// checkpoint. All bytes of the previous segment are durable by now, because a segment is
-// sealed only in or after a Sync: a crash leaves no hole between the two.
+// create creates the next segment. The directory entries of the segment and of a new directory
+// become durable with the next Sync, before the mark of that Sync can reach the checkpoint. All
+// bytes of the previous segment are durable by now, because a segment is sealed only in or
+// after a Sync: a crash leaves no hole between the two.
 func (t *Stream) create() error {
 	if err := t.dest.present(); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (t *Stream) create() error {
 		Compress: t.cfg.Compress, ModTime: start, Disk: segment.PageBytes}
 	file, err := t.dest.openSegment(seg, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
-		if made { // the directory took the last inode
+		if made { // the directory may have taken the last inode
 			_, _ = t.dest.removeDir(t.name)
 		}
 		return fmt.Errorf("create segment: %w", err)
@@ -86,8 +86,8 @@ func noteFollows(file *os.File, before uint64) {
 }
 
 // seal ends a synced segment: the next Append creates another segment. If the process ends
-// before a checkpoint has the mark, the segment may grow again. Then its entry in the file of
-// sums has another size, and is not used.
+// before a checkpoint has the mark, the segment may grow again. Its entry in the file of sums
+// then has another size, and is not used.
 func (t *Stream) seal() {
 	t.mark.Sealed = true
 	t.sum.seal(t.seg)
@@ -133,7 +133,7 @@ func (t *Stream) CloseIdle() error {
 	return nil
 }
 
-// closeFile ignores the error: the bytes are synced, or abandoned.
+// closeFile ignores the error, because the bytes are synced or abandoned.
 func (t *Stream) closeFile() {
 	if t.file != nil {
 		_ = t.file.Close()

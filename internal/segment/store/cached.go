@@ -11,15 +11,16 @@ import (
 const backBytes = 256 << 10
 
 // cached tracks the part of the newest segment that is in the page cache. Its system calls are
-// only hints: Sync reports the disk's errors, and a file system may lack the calls.
+// only hints, whose errors are ignored: Sync reports errors of the disk, and a file system may
+// not support the calls.
 type cached struct {
-	begun int64 // the kernel was asked to write the segment back up to here
-	kept  int64 // ... and to drop the written pages up to here
+	begun int64 // up to here, the kernel was asked to write the segment back
+	kept  int64 // up to here, it was asked to drop the written pages
 }
 
 // writeBack asks the kernel to begin writing whole new pages of a segment that has grown to a
-// size, so that Sync has little left to wait for. writeBack leaves out the page that grows,
-// because the next append would wait for that page.
+// size, so that Sync has little left to wait for. writeBack leaves out the last page, which
+// still grows, because the next append would wait for it.
 func (c *cached) writeBack(file *os.File, size int64) {
 	end := size &^ (segment.PageBytes - 1)
 	if end-c.begun < backBytes {

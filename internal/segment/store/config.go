@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// minSegment prevents a mistyped size from making each frame a file of its own.
+// minSegment prevents a mistyped size from giving each frame its own file.
 const minSegment = 4 * settings.Ki
 
 // Config says how segments are written and how long they are kept. All sizes count
@@ -20,25 +20,22 @@ type Config struct {
 	// read, but nothing is appended to them.
 	Compress segment.Compression
 
-	// SegmentBytes seals a segment at the first sync that finds it at or over this
-	// size. A segment exceeds the size by less than one commit. When many streams grow
-	// at once, segments are sealed earlier: the active segments together take at most a
-	// quarter of RetainBytes.
+	// SegmentBytes seals a segment at the first sync that finds it at or over this size. A segment
+	// exceeds the size by less than one commit. When many streams grow at once, segments are
+	// sealed earlier, so that the active segments together take at most a quarter of RetainBytes.
 	SegmentBytes settings.Size
 
-	// Reread keeps synced pages in the page cache, for a sink that soon reads them.
-	// Otherwise they are dropped from the page cache, where they would displace pages
-	// that the application has read.
+	// Reread keeps synced pages in the page cache, for a sink that soon reads them. Otherwise they
+	// are dropped from the page cache, where they would displace pages that the application uses.
 	Reread bool
 
-	// SegmentAge seals a segment that was created this long ago. Zero: never. It is not a
-	// flag: the sidecar sets it for a sink of whole segments.
+	// SegmentAge is the age at which a segment is sealed. Zero: never. It is not a flag: the
+	// sidecar sets it for a sink of whole segments.
 	SegmentAge time.Duration
 
-	// RetainBytes is how much space of the file system all segments of all streams,
-	// with their directories, may take, in whole blocks. Segments may take the same
-	// share of the inodes. Beyond either bound, the oldest segments are deleted. Zero:
-	// no bound.
+	// RetainBytes is how much space on the file system all segments of all streams, with their
+	// directories, may take, in whole blocks. Segments may take the same share of the inodes.
+	// Beyond either bound, the oldest segments are deleted. Zero: no bound.
 	RetainBytes settings.Size
 
 	// RetainAge deletes a segment this long after its last write.
@@ -57,7 +54,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Flags declares the settings on fs with the present values as defaults.
+// Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.Compress, "compress", "compression `FORMAT` of new segments: zstd (read with zstdcat) or none")
 	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk, or after an hour, and start another")

@@ -16,16 +16,15 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// ErrAway says that the path of the destination names nothing, or not the
-// directory that was opened: the directory was moved away, its volume was
-// unmounted, or another volume was mounted over it. Nothing was changed. The
-// caller waits and calls [Store.Reopen].
+// ErrAway says that the path of the destination does not lead to the directory that was opened:
+// the directory was moved away, its volume was unmounted, or another volume was mounted over
+// it. Nothing was changed. The caller waits and calls [Store.Reopen].
 var ErrAway = errors.New("destination is away")
 
-// destination is the directory of the durable copy, held open, with its lock and
-// its key. Everything below the directory is reached through root, so nothing is
-// ever created or deleted in another directory that has taken its path. It knows
-// directories and files by name, and nothing about the segments' content.
+// destination is the directory of the durable copy, held open, with its lock and its key.
+// Everything below the directory is reached through root, so nothing is ever created or deleted
+// in another directory that has taken its path. It knows directories and files by name, but
+// nothing about the content of segments.
 //
 //	openDestination → acquire → openDir, openSegment, … → again → adopt → close
 type destination struct {
@@ -39,7 +38,7 @@ type destination struct {
 	full   bool   // a call found no space; retention resets it
 }
 
-// openDestination opens the directory. It first creates the missing directories of its path.
+// openDestination opens the directory. It first creates missing directories in the path.
 func openDestination(dir string, log *slog.Logger) (*destination, error) {
 	d := &destination{dir: dir, log: log, lock: lock{dir: dir, log: log}, number: number{dir: dir, log: log}}
 	if err := d.prepare(); err != nil {
@@ -79,8 +78,8 @@ func (d *destination) prepare() error {
 	return nil
 }
 
-// openRoot opens the directory that the path names now. The former root stays open
-// if that fails.
+// openRoot opens the directory that now has the path. If that fails, the former root stays
+// open.
 func (d *destination) openRoot() error {
 	root, err := os.OpenFile(d.dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -217,8 +216,8 @@ func (d *destination) foreign() error {
 	return nil
 }
 
-// adopt makes the directory at the path the destination. The directory keeps its
-// key if it has one, and otherwise gets the key of the former directory.
+// adopt makes the directory that now has the path the destination. The directory keeps its key
+// if it has one. Otherwise, it gets the key of the former directory.
 func (d *destination) adopt(ctx context.Context) error {
 	if err := d.lock.release(); err != nil {
 		d.log.Debug("unlocking the old destination failed", "error", err)
@@ -229,8 +228,8 @@ func (d *destination) adopt(ctx context.Context) error {
 		err = d.acquire(ctx)
 	}
 	if err != nil {
-		// Another process may hold the lock of the new directory. While we have no lock
-		// file open, again reports another directory, so the next Reopen adopts it.
+		// Another process may hold the lock of the new directory. While no lock file is open, again
+		// reports a different directory, so the next Reopen adopts it.
 		return errors.Join(err, d.lock.release())
 	}
 	return nil

@@ -16,7 +16,7 @@ const (
 	fileMode = 0o640
 )
 
-// writeNew creates a file that must not exist and makes its bytes durable.
+// writeNew creates a file, which must not exist yet, and makes its bytes durable.
 func writeNew(path string, data []byte, mode fs.FileMode) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
 	if err != nil {
@@ -33,11 +33,11 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 }
 
 // journalLives returns an error if the file system of a file has aborted its journal although a
-// sync succeeded. ext4 ends a transaction of an aborted journal as if it were written, and an
-// fdatasync at that moment returns success although its data is not durable. But ext4 begins no
-// change of metadata on an aborted journal: the first of two chmod calls that change nothing
-// makes it notice the abort, and the second call fails. Other file systems report the error in
-// the sync itself.
+// sync succeeded. ext4 ends a transaction of an aborted journal as if it had been written, so
+// that an fdatasync at that moment succeeds although its data is not durable. But ext4 begins
+// no change of metadata on an aborted journal. So of two chmod calls that change nothing, the
+// first makes ext4 notice the abort, and the second fails. Other file systems report the error
+// in the sync itself.
 func journalLives(file *os.File) error {
 	fd := int(file.Fd())
 	var fs unix.Statfs_t

@@ -9,13 +9,13 @@ import (
 )
 
 // encodeWindow is how far back a match may be: a whole frame of the sidecar. The encoder's
-// default level finds longer matches in UL than its fastest level. With this window it stores a
-// sixth less than the fastest level does with half the window, for no more CPU time. The encoder
-// takes about 2 MiB.
+// default level finds longer matches in UL than its fastest level. With this window, its output
+// is a sixth smaller than that of the fastest level with half the window, for no more CPU time.
+// The encoder takes about 2 MiB.
 const encodeWindow = 512 << 10
 
 // encoder encodes frames. Its buffers serve all streams and are allocated for the first frame.
-// buf grows to the largest frame: compression shrinks lines of UL to a seventeenth.
+// buf grows with the largest frame: lines of UL compress to a seventeenth of their size.
 type encoder struct {
 	how  segment.Compression
 	buf  []byte

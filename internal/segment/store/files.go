@@ -15,15 +15,14 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// ErrRefused says that the destination works, and refuses this one stream:
-// something else has the name of its directory, the directory belongs to another
-// user, or the file system does not allow the name. Other streams are unaffected.
-// The caller abandons the stream, and resumes or recovers it when the obstacle may
-// be gone.
+// ErrRefused says that the destination works but refuses this one stream: something else has
+// the name of its directory, the directory belongs to another user, or the file system does not
+// allow the name. Other streams are unaffected. The caller abandons the stream, and resumes or
+// recovers it when the obstacle may be gone.
 var ErrRefused = errors.New("the destination refuses this stream")
 
 // nameErrnos are the errors that a single name can cause. The destination can cause each of
-// them too, so an error is blamed on the stream only if the destination itself works.
+// them, too, so an error is attributed to the stream only if the destination itself works.
 var nameErrnos = []error{
 	unix.ENOTDIR, unix.EISDIR, unix.ELOOP, // something else has the name
 	unix.EACCES, unix.EPERM, // ... or it belongs to another user
@@ -46,8 +45,8 @@ func (d *destination) judge(err error) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// writable reports why nothing can be created in an open directory. It changes
-// nothing there.
+// writable returns why nothing can be created in an open directory, or nil. It changes nothing
+// there.
 func writable(dir *os.File) error {
 	err := kernel.Retry(func() error {
 		return unix.Faccessat(int(dir.Fd()), ".", unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
@@ -73,7 +72,7 @@ func (d *destination) openDir(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// syncDir makes the entries of a directory durable. The name is as for openDir.
+// syncDir makes the entries of a directory durable. The name is the same as for openDir.
 func (d *destination) syncDir(name string) error {
 	dir, err := d.openDir(name)
 	if err != nil {
@@ -134,8 +133,8 @@ func (d *destination) removeSegment(seg segment.Info) error {
 	return nil
 }
 
-// cutSegment makes a segment end at size, durably. A segment that ends there
-// already keeps its time of modification.
+// cutSegment durably truncates a segment to size. A segment that already ends there keeps its
+// time of modification.
 func (d *destination) cutSegment(seg segment.Info, size int64) error {
 	file, err := d.openSegment(seg, unix.O_WRONLY)
 	if err != nil {
@@ -157,7 +156,7 @@ func (d *destination) cutSegment(seg segment.Info, size int64) error {
 	return nil
 }
 
-// wholePages estimates how much space so many bytes take in the file system.
+// wholePages estimates how much space a number of bytes takes in the file system.
 func wholePages(size int64) int64 {
 	return max(segment.PageBytes, (size+segment.PageBytes-1)&^(segment.PageBytes-1))
 }

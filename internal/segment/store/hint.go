@@ -17,7 +17,7 @@ import (
 var hintNames = [...]string{seek.Name, index.Name}
 
 // hintFile is a hint file: a sequence of entries of the same length. Nothing depends on the
-// file and it is never synced, so errors are not reported: the next entry replaces an entry
+// file, and it is never synced, so errors are not reported: the next entry replaces an entry
 // that could not be written.
 type hintFile struct {
 	dest         *destination
@@ -28,7 +28,7 @@ type hintFile struct {
 	size    int64 // of the valid entries
 	loaded  bool  // size is known
 	stale   bool  // other bytes may follow the entries
-	counted int64 // what the file takes on the disk; 0: there is no file
+	counted int64 // how much space the file takes on the disk; 0: there is no file
 }
 
 // info names the file as if it were a segment.
@@ -36,8 +36,8 @@ func (f *hintFile) info() segment.Info {
 	return segment.Info{Stream: f.stream, Name: f.name, Path: filepath.Join(f.dest.dir, f.stream, f.name)}
 }
 
-// load takes over the file of an earlier process and returns its content. The caller sets
-// size.
+// load takes over the file of an earlier process. It returns the file's content; the caller
+// sets size.
 func (f *hintFile) load() []byte {
 	data, disk := f.read()
 	if f.counted == 0 && disk > 0 {
@@ -112,7 +112,7 @@ func (f *hintFile) newest(n int) ([]segment.Info, error) {
 	return segment.Newest(dir, n)
 }
 
-// use returns what the file takes of the file system.
+// use returns what the file takes on the file system.
 func (f *hintFile) use() use {
 	if f.counted == 0 {
 		return use{}
@@ -120,7 +120,7 @@ func (f *hintFile) use() use {
 	return use{bytes: f.counted, inodes: 1}
 }
 
-// hintUse returns what such a file in a directory takes of the file system, if there is one.
+// hintUse returns what such a file in a directory takes on the file system, if there is one.
 func hintUse(dir *os.File, name string) use {
 	var st unix.Stat_t
 	err := kernel.Retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })

@@ -12,13 +12,13 @@ import (
 func links(f *os.File) uint64 {
 	var st unix.Stat_t
 	if err := kernel.Retry(func() error { return unix.Fstat(int(f.Fd()), &st) }); err != nil {
-		return 1 // unknown: do not call it deleted
+		return 1 // unknown, so do not treat the file as deleted
 	}
 	return uint64(st.Nlink)
 }
 
-// mount identifies the mount that a directory is on: by its number, which is zero
-// on kernels before 5.8, and by its device.
+// mount identifies the mount to which a directory belongs, by its number, which is zero on
+// kernels before 5.8, and by its device.
 type mount struct {
 	id           uint64
 	major, minor uint32

@@ -17,7 +17,7 @@ const (
 	keyBytes = 32
 )
 
-// readKey reads the key file, but at most one byte more than a key has.
+// readKey reads the key file, up to one byte more than a key has.
 func readKey(own string) ([]byte, error) {
 	file, err := os.OpenFile(filepath.Join(own, keyName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -27,10 +27,10 @@ func readKey(own string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, keyBytes+1))
 }
 
-// loadKey reads the key. If there is no key, it writes the key of the former destination,
-// or else a random key. It writes and syncs key.new, renames it to key, and syncs the
-// directory, so a crash leaves the former state or a whole key. A key of the wrong
-// length is replaced; that only makes a checkpoint invalid.
+// loadKey reads the key. If there is none, it writes the key of the former destination or,
+// without one, a random key. It writes and syncs key.new, renames it to key, and syncs the
+// directory, so a crash leaves the former state or a whole key. A key of the wrong length is
+// replaced, which only makes a checkpoint invalid.
 func loadKey(own string, former []byte, log *slog.Logger) ([]byte, error) {
 	path := filepath.Join(own, keyName)
 	key, err := readKey(own)

@@ -13,7 +13,7 @@ import (
 // windowSegments is how many segments the ledger holds: the next ones to delete.
 const windowSegments = 4096
 
-// use is an amount of a file system: what something takes, or what there is.
+// use is an amount of space on a file system: how much something takes, or how much there is.
 type use struct{ bytes, inodes int64 }
 
 func (u use) plus(v use) use  { return use{u.bytes + v.bytes, u.inodes + v.inodes} }
@@ -22,8 +22,8 @@ func (u use) minus(v use) use { return use{u.bytes - v.bytes, u.inodes - v.inode
 // over reports whether u is more than v in bytes or in inodes.
 func (u use) over(v use) bool { return u.bytes > v.bytes || u.inodes > v.inodes }
 
-// directory is what the directory of a stream takes. The blocks that a directory
-// gets beyond its first one are a hundredth of its segments' blocks.
+// directory is what the directory of a stream takes. The blocks of a directory after its first
+// are not counted: they are a hundredth of its segments' blocks.
 var directory = use{bytes: segment.PageBytes, inodes: 1}
 
 // entry is a segment that retention may delete. Its times are in milliseconds.
@@ -50,8 +50,8 @@ func (e entry) info() segment.Info {
 	return segment.Info{Stream: e.stream, Name: e.name(), Seq: e.seq, Size: e.size, Disk: e.disk}
 }
 
-// notAfter makes e as old as a later segment of its stream, if that segment is older
-// by its times: then the clock was ahead when e was written.
+// notAfter makes e as old as a later segment of its stream if, by its times, that segment is
+// older: the clock was ahead when e was written.
 func (e *entry) notAfter(later entry) {
 	e.since, e.order, e.wrote = min(e.since, later.since), min(e.order, later.order), min(e.wrote, later.wrote)
 }
@@ -61,16 +61,16 @@ func compareEntry(a, b entry) int {
 		cmp.Compare(a.seq, b.seq), strings.Compare(a.stream, b.stream))
 }
 
-// ledger records the segments on disk, so that no look at the disk is needed. It leaves out
-// the segments that a placed stream itself holds: the newest one, and the previous one
+// ledger records the segments on disk, so that there is no need to look at the disk. It leaves
+// out the segments that a placed stream itself holds: the newest one, and the previous one
 // until the newest is synced. Streams report which segments they seal, cut and delete.
 // Retention scans the disk and replaces the ledger when it is not fresh.
 type ledger struct {
 	began time.Time     // when the clock of the ledger began
-	idle  time.Duration // how long nothing had been committed before that, by the system clock
+	idle  time.Duration // for how long nothing had been committed before that, by the system clock
 
 	fresh  bool    // false: the disk must be scanned
-	oldest []entry // the segments that can be deleted, in order: all, or the first of them
+	oldest []entry // the segments that can be deleted, in order: all of them or the first ones
 	all    bool    // oldest has all of them
 	count  int     // segments, including those beyond the window
 	size   int64   // and their bytes
@@ -89,23 +89,23 @@ func newLedger(now, last time.Time) *ledger {
 	return l
 }
 
-// clock places a moment on the clock of the ledger, which counts milliseconds since
-// Open and never steps. A moment in the future becomes now, because the system clock
-// was ahead when the moment was recorded. So a step of the system clock changes neither the
-// order nor the age of the segments that are known.
+// clock places a moment on the clock of the ledger, which counts milliseconds since Open and
+// never steps. A moment in the future becomes now, because the system clock was ahead when the
+// moment was recorded. So a step of the system clock changes neither the order nor the age of
+// known segments.
 //
-// For a moment that only a file system knows, the ledger uses the lesser of two ages: by
-// the system clock, and by what that clock would show without a step since Open. The time
-// before Open in which nothing was committed makes no segment older, because it cannot be
-// distinguished from a step of the system clock. So even if the clock is far ahead,
+// For a moment that only the file system knows, the ledger uses the smaller of two ages: the
+// age by the system clock, and the age by what that clock would show without a step since Open.
+// The time before Open in which nothing was committed makes no segment older, because it cannot
+// be distinguished from a step of the system clock. So even if the clock is far ahead,
 // retention deletes only segments that were already too old at the last commit. At worst,
-// segments are kept longer, by the time without a sidecar.
+// segments are kept longer, for the time without a sidecar.
 func (l *ledger) clock(at, now time.Time) int64 {
 	since := now.Sub(l.began)
 	return (since - l.age(at, now, since)).Milliseconds()
 }
 
-// age returns the age of a moment, given the time that has passed since Open.
+// age returns the age of a moment. since is the time that has passed since Open.
 func (l *ledger) age(at, now time.Time, since time.Duration) time.Duration {
 	age := max(0, min(now.Sub(at), l.began.Add(since).Sub(at)))
 	if age > since {
@@ -122,8 +122,8 @@ func (l *ledger) entryOf(info segment.Info, now time.Time) entry {
 // forget makes the next Maintain scan the disk.
 func (l *ledger) forget() { l.fresh = false }
 
-// sealed enters a segment that no mark needs any more, because its stream continues in the
-// segment later.
+// sealed enters a segment that no mark needs any more, because its stream continues in later,
+// the next segment.
 func (l *ledger) sealed(seg, later segment.Info) {
 	now := time.Now()
 	l.enter(l.entryOf(seg, now), l.entryOf(later, now))
@@ -174,14 +174,14 @@ func (l *ledger) plus(e entry) {
 	l.disk += e.disk
 }
 
-// minus is the opposite of plus.
+// minus undoes plus.
 func (l *ledger) minus(e entry) {
 	l.count--
 	l.size -= e.size
 	l.disk -= e.disk
 }
 
-// restore puts back entries that were taken from the window and not deleted.
+// restore puts back entries whose segments were taken from the window but not deleted.
 func (l *ledger) restore(entries []entry) {
 	l.oldest = append(l.oldest, entries...)
 	slices.SortFunc(l.oldest, compareEntry)

@@ -59,7 +59,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// show adds figures of the destination to a status.
+// show adds the figures of the destination to a status.
 func (m *metrics) show(st *admin.Status) {
 	st.Segments, st.DeletedSegments = admin.SamplesOf(m.segments).Sum(), admin.SamplesOf(m.deleted).Sum()
 	st.FreeBytes, st.CutBytes = admin.SamplesOf(m.free).Sum(), admin.SamplesOf(m.cut).Sum()

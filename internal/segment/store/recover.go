@@ -6,24 +6,24 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// lookBack is the most segments that one tail may need.
+// lookBack is the largest number of segments that one tail may need.
 const lookBack = 64
 
-// Recover places a stream that has no mark. It decodes the newest segment, keeps the
-// sound frames before the first damaged byte, and cuts the rest: half a frame, zeros,
-// garbage. If the segment has no sound frame, Recover deletes the segment and decodes
-// the previous one. When Recover returns, the kept frames are durable and sealed: new
-// bytes go into a new segment. [Stream.Mark] is the end of these frames, or zero. If
-// Resume was given a mark in a later segment, [Stream.Mark] is that mark, as Gone:
-// its sequence number must not be used again.
+// Recover places a stream that has no mark. It decodes the newest segment, keeps the sound
+// frames before the first damaged byte, and cuts the rest: half a frame, zeros, garbage. If the
+// segment has no sound frame, Recover deletes the segment and decodes the previous one. When
+// Recover returns, the kept frames are durable and sealed: new bytes go into a new segment.
+// [Stream.Mark] is the end of these frames, or zero. If Resume received a mark in a later
+// segment, [Stream.Mark] is that mark, as Gone, because its sequence number must not be used
+// again.
 //
-// Recover returns the last raw bytes of the stream, up to [TailBytes], from as many
-// segments as that takes, and how many bytes on disk it cut. Segments without
-// compression have no frames: Recover cuts NULs at their end, and then the bytes after
-// the last newline, unless they are so many that they must be part of a line over the limit.
+// Recover returns the last raw bytes of the stream, up to [TailBytes], from as many segments as
+// necessary, and how many bytes on disk it cut. Segments without compression have no frames:
+// Recover cuts NULs at their end, and then the bytes after the last newline, unless there are
+// so many that they must be part of a line over the limit.
 //
-// An error that wraps [ErrRefused] concerns only this stream. Every other error
-// is the destination's: abandon, wait, and recover again.
+// An error that wraps [ErrRefused] concerns only this stream. After any other error, which is
+// the destination's, the caller abandons the stream, waits, and recovers again.
 func (t *Stream) Recover() (tail []byte, cut int64, err error) {
 	if tail, cut, err = t.recover(); err != nil {
 		return nil, cut, fmt.Errorf("recover stream %s: %w", t.name, t.dest.judge(err))
@@ -68,8 +68,8 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 	}
 }
 
-// notBefore returns m, a mark in segment number seq, or else top, the highest mark that
-// Resume was given, if top is in a later segment.
+// notBefore returns m, a mark in segment number seq, unless top is in a later segment. top is
+// the highest mark that Resume received; notBefore then returns top as Gone.
 func notBefore(top, m segment.Mark, seq uint64) segment.Mark {
 	if top.Seq() <= seq {
 		return m
@@ -79,7 +79,7 @@ func notBefore(top, m segment.Mark, seq uint64) segment.Mark {
 
 // keep cuts a segment to its sound part, or deletes the segment if it has no sound part. It
 // also syncs a segment that is entirely sound: a killed process may not have synced it, and a
-// later crash of the node would lose bytes that the checkpoint then covers.
+// later crash of the node would then lose bytes that the checkpoint covers.
 func (t *Stream) keep(seg segment.Info, sound int64, why error) error {
 	if cut := seg.Size - sound; cut > 0 {
 		t.metrics.cut.Add(float64(cut))

@@ -18,8 +18,8 @@ var ErrMark = errors.New("segments do not match the mark")
 // creates at most one.
 const maxNewer = 1
 
-// Unbounded is the maxCut of Resume for the last mark of this process, which has itself
-// appended all bytes past the mark.
+// Unbounded is the maxCut of Resume for the last mark of this process, because this process has
+// itself appended all bytes past the mark.
 const Unbounded = math.MaxInt64
 
 // Resume places the stream right after m, a mark that was committed. It deletes the
@@ -30,11 +30,12 @@ const Unbounded = math.MaxInt64
 // again. The zero mark is before the first segment: Resume deletes all segments. If m
 // is Gone, the segments with a lower number stay as they are.
 //
-// The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on disk,
-// or more segments than a writer creates between two commits, or a segment that is not newer
-// than an earlier mark; or if the segment of m is shorter than the offset of m, or is missing
-// while m is not Gone. An error that wraps [ErrRefused] concerns only this stream. Every other error is
-// the destination's, or [ErrAway]: abandon, wait, [Store.Reopen], and resume again.
+// The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on disk, or more
+// segments than a writer creates between two commits, or a segment that is not newer than an earlier
+// mark; or if the segment of m is shorter than the offset of m, or is missing while m is not Gone. An
+// error that wraps [ErrRefused] concerns only this stream. After any other error, which is the
+// destination's or [ErrAway], the caller abandons the stream, waits, calls [Store.Reopen], and resumes
+// again.
 func (t *Stream) Resume(m segment.Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
 		return fmt.Errorf("resume stream %s: %w", t.name, t.dest.judge(err))
@@ -51,7 +52,7 @@ func (t *Stream) resume(m segment.Mark, maxCut int64) error {
 		m = t.mark
 	}
 	t.Abandon()
-	found, err := t.list(maxNewer + 2) // including the mark's own, and one more to detect too many
+	found, err := t.list(maxNewer + 2) // including the mark's own segment, and one more to detect too many
 	if err != nil {
 		return err
 	}
@@ -161,8 +162,8 @@ func (c Config) mustSeal(seg segment.Info, sealAt int64) bool {
 		c.SegmentAge > 0 && time.Since(seg.Start) >= c.SegmentAge
 }
 
-// place makes the stream append at m, in seg, the newest segment. seg is zero if there is no
-// segment.
+// place makes the stream append at m in seg, which is the newest segment, or zero if there is
+// no segment.
 func (t *Stream) place(seg segment.Info, m segment.Mark, last uint64) {
 	t.seg, t.mark, t.placed = seg, m, true
 	t.last = max(t.last, last, m.Seq())
@@ -174,7 +175,7 @@ func (t *Stream) place(seg segment.Info, m segment.Mark, last uint64) {
 	t.rooted = seg.Name != ""
 }
 
-// gone returns m with its segment deleted.
+// gone returns m for a segment that was deleted.
 func gone(m segment.Mark) segment.Mark {
 	m.Sealed, m.Gone = true, true
 	return m

@@ -17,9 +17,9 @@ const (
 	rescanAfter = time.Minute
 )
 
-// retention bounds how much of the volume the segments of all streams take, and how old
-// they get. It deletes segments of the ledger and, where that is not enough, releases the
-// newest segments of streams. It reads the state of the open streams and calls only their
+// retention bounds how much of the volume the segments of all streams take, and how old they
+// get. It deletes segments in the ledger and, if that is not enough, releases the newest
+// segments of streams. It reads the state of the open streams and calls only their methods
 // seal, release and takeBack; streams never call retention.
 //
 //	sealOld → enforce → share → measure
@@ -28,7 +28,7 @@ type retention struct {
 	room   room
 	rescan time.Time // when to scan although the ledger is fresh; zero: not planned
 
-	needed  func(segment.Info) bool // by another part of the sidecar; nil: no segment is needed
+	needed  func(segment.Info) bool // whether another part of the sidecar needs a segment; nil: no segment is needed
 	deleted func(segment.Info)      // called with each segment that was deleted; may be nil
 }
 
@@ -38,7 +38,7 @@ func (r *retention) sealOld(now time.Time) {
 	}
 }
 
-// sealBefore seals committed segments that were created at least an age ago; 0: all.
+// sealBefore seals committed segments that have at least the given age; 0: all.
 func (r *retention) sealBefore(now time.Time, age time.Duration) {
 	for _, t := range r.streams {
 		if t.placed && t.failed == nil && !t.dirty && t.seg.Name != "" && !t.mark.Sealed && (age == 0 || now.Sub(t.seg.Start) >= age) {
@@ -47,7 +47,7 @@ func (r *retention) sealBefore(now time.Time, age time.Duration) {
 	}
 }
 
-// enforce deletes what exceeds a bound. See [Store.Maintain] for save.
+// enforce deletes segments until no bound is exceeded. See [Store.Maintain] for save.
 func (r *retention) enforce(now time.Time, save func([]*Stream) error) error {
 	l := r.ledger
 	if !r.rescan.IsZero() && !now.Before(r.rescan) {
@@ -99,7 +99,7 @@ type choice struct {
 	left    map[string]int // the known segments that a stream keeps
 }
 
-// choose takes segments that exceed a bound from the window and from the newest segments of
+// choose chooses segments that exceed a bound, from the window and from the newest segments of
 // streams, the oldest first.
 func (r *retention) choose(now time.Time, most int) []due {
 	c := choice{of: r, used: r.used(), expired: math.MinInt64, most: most}
@@ -114,7 +114,7 @@ func (r *retention) choose(now time.Time, most int) []due {
 			newest = newest[1:]
 		}
 		t := r.streams[e.stream]
-		resumable := t != nil && !t.placed // Resume may be given a mark in this segment
+		resumable := t != nil && !t.placed // Resume may receive a mark in this segment
 		if resumable || !c.take(due{entry: e}) {
 			kept = append(kept, e)
 		}
@@ -148,7 +148,8 @@ func (c *choice) take(d due) bool {
 	return true
 }
 
-// spares reports whether another part of the sidecar needs d, and RetainBytes bounds the cost.
+// spares reports whether d is kept because another part of the sidecar needs it and RetainBytes
+// bounds the cost.
 func (r *retention) spares(d due) bool {
 	return r.needed != nil && r.cfg.RetainBytes > 0 && r.needed(d.info())
 }
@@ -218,9 +219,9 @@ func (r *retention) release(chosen []due, save func([]*Stream) error) error {
 	return nil
 }
 
-// delete deletes the chosen segments. First the checkpoint must have the newest segments of
-// streams among them as Gone; see release. A segment that cannot be deleted stays out of
-// the window until the next scan, so that it does not block the others.
+// delete deletes the chosen segments. If one of them is the newest segment of its stream, the
+// checkpoint must first have the stream's mark as Gone; see release. A segment that cannot be
+// deleted stays out of the window until the next scan, so that it does not block the others.
 func (r *retention) delete(chosen []due, save func([]*Stream) error) error {
 	if err := r.release(chosen, save); err != nil {
 		return err
@@ -305,8 +306,8 @@ func (r *retention) removeHints(stream string) (removed bool, err error) {
 	return removed, nil
 }
 
-// look asks the file system how much space segments may take. It does not ask while
-// segments grow little and the last answer showed a free reserve.
+// look asks the file system how much space segments may take, unless segments have grown little
+// and the last answer showed that the reserve was free.
 func (r *retention) look() error {
 	used := r.used()
 	r.room.full = r.room.full || r.dest.full
@@ -336,9 +337,9 @@ func (r *retention) exceeded(used use) string {
 	return r.room.exceeded(used)
 }
 
-// share returns the size at which segments are sealed: SegmentBytes, or less, so that
-// the newest segments of all streams, which are the last to be deleted, take at most
-// a quarter of what retention keeps.
+// share returns the size at which segments are sealed: SegmentBytes, or so much less that the
+// newest segments of all streams, which are the last to be deleted, take at most a quarter of
+// what retention keeps.
 func (r *retention) share() int64 {
 	size, growing := int64(r.cfg.SegmentBytes), int64(0)
 	for _, t := range r.streams {

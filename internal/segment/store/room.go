@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	fewestInodes  = 64                     // that segments may take, however small their share is
-	reserveInodes = 4096                   // the most that the reserve asks for
+	fewestInodes  = 64                     // segments may take this many, however small their share is
+	reserveInodes = 4096                   // the reserve has at most this many
 	reserveBytes  = 4 * segment.FrameBytes // the least, on a volume that is large enough: a commit is at least a frame
 )
 
 // room is how much of the volume segments may take, as of the last look at the file
 // system. It only calculates; retention asks the file system.
 //
-// The bound follows from RetainBytes: that many bytes, and the same share of the
-// inodes as RetainBytes is of the file system's bytes. Less than the reserve may be
-// free, because other programs use the space or RetainBytes exceeds the size of the file
-// system. Then segments may take no more than before. After a call found no space,
-// segments are deleted until the reserve is free. The zero value has not looked yet.
+// The bound follows from RetainBytes: that many bytes, and the same share of the inodes as
+// RetainBytes is of the file system's bytes. If less than the reserve is free, because other
+// programs use the space or RetainBytes exceeds the size of the file system, segments may take
+// no more than before. Once a call has found no space, segments are deleted until the reserve
+// is free. The zero value has not looked yet.
 type room struct {
 	looked bool
 	full   bool // a call found no space since the last look
 	low    bool // at the last look, less than the reserve was free
-	taken  use  // the use that segments were to have after the last look
-	step   use  // how much that may grow before the next look
+	taken  use  // the use that segments were meant to have after the last look
+	step   use  // how much the use may grow before the next look
 	bound  use
 	limit  use   // the bound, or less
 	size   use   // of the file system; zero: unknown
@@ -42,7 +42,7 @@ func (r *room) stale(used use) bool {
 
 // measure sets everything from what the file system says and what segments use.
 func (r *room) measure(st unix.Statfs_t, retain, size int64, used use) {
-	// Blocks reserved for root are not available to us, even as root.
+	// Blocks that are reserved for root are not used, even if this process runs as root.
 	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * int64(st.Frsize), inodes: int64(st.Files)}
 	free := use{bytes: int64(st.Bavail) * int64(st.Frsize), inodes: int64(st.Ffree)}
 	reserve := use{bytes: min(max(size, reserveBytes), r.size.bytes/8), inodes: min(reserveInodes, r.size.inodes/8)}
@@ -67,8 +67,8 @@ func (r *room) measure(st unix.Statfs_t, retain, size int64, used use) {
 	r.looked, r.full = true, false
 }
 
-// limit bounds the use of bytes, or of inodes. taken is the use that segments were to have
-// after the previous look.
+// limit bounds the use of bytes, or of inodes. taken is the use that segments were meant to
+// have after the previous look.
 func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 	switch {
 	case full: // at least one segment must give way

@@ -31,7 +31,7 @@ func (r *retention) scan(now time.Time) error {
 		if err != nil && first == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			first = fmt.Errorf("scan destination: %w", err)
 		}
-		return nil // the directory was deleted since, is another user's, or is broken
+		return nil // the directory has been deleted, belongs to another user, or is broken
 	})
 	if err != nil {
 		return fmt.Errorf("scan destination: %w", err)
@@ -44,8 +44,8 @@ func (r *retention) scan(now time.Time) error {
 	return first
 }
 
-// scanStream enters the segments of one stream. It keeps the segments with the lowest
-// numbers and, of the others, only the earliest times.
+// scanStream enters the segments of one stream. It remembers the segments with the lowest
+// numbers and, for the other segments, only the earliest times.
 func (r *retention) scanStream(l *ledger, stream string, now time.Time) error {
 	dir, err := r.dest.openDir(stream)
 	if err != nil {

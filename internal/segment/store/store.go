@@ -25,9 +25,9 @@ type Store struct {
 	reg       prometheus.Registerer
 }
 
-// Open makes dir the destination and creates it if it is missing. Open writes
-// nothing to a destination that was used before, so it returns even while writes
-// there stall. The caller calls [Store.Acquire] before any method but Key.
+// Open makes dir the destination and creates it if it is missing. Open writes nothing to a
+// destination that was used before, so it returns even while writes there stall. Call
+// [Store.Acquire] before any method except Key.
 //
 // The error says what to do and wraps the error of the system call. If reg is nil, the
 // metrics are not registered; if log is nil, nothing is logged.
@@ -51,22 +51,22 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 	return &Store{parts: p, retention: &retention{parts: p}, reg: reg}, nil
 }
 
-// Key returns the 32 random bytes that were created once for this destination.
-// They authenticate the checkpoint: the application can write where the checkpoint
-// is, but cannot read where the key is. After [Store.Reopen] the key may be different.
-// The caller must not change the bytes.
+// Key returns the 32 random bytes that were created once for this destination. They
+// authenticate the checkpoint: the application can write in the place of the checkpoint, but
+// cannot read the key. After [Store.Reopen] the key may be different. The caller must not
+// change the bytes.
 func (s *Store) Key() []byte { return s.dest.key }
 
-// Number returns the highest number that [Store.SetNumber] was called with, by this
-// process or an earlier one, or 0 if that is unknown. Every checkpoint has a higher number
-// than all checkpoints that were saved before for the same destination. The application can
-// put an old checkpoint back but cannot write the number, so a checkpoint with a lower number
-// is old: its marks are before bytes that were committed since. After [Store.Acquire] or
-// [Store.Reopen] the number may be different.
+// Number returns the highest number that this process or an earlier one has passed to
+// [Store.SetNumber], or 0 if that is unknown. Every checkpoint has a higher number than all
+// earlier checkpoints of the same destination. The application can put an old checkpoint back,
+// but cannot write the number. So a checkpoint with a lower number is old: more bytes have been
+// committed after its marks. After [Store.Acquire] or [Store.Reopen] the number may be
+// different.
 func (s *Store) Number() uint64 { return s.dest.number.newest }
 
-// SetNumber records the number of a checkpoint that was saved. The caller calls it after
-// the checkpoint was saved and before anything is reclaimed, in every save:
+// SetNumber records the number of a checkpoint that was saved. In every save, it must be called
+// after the checkpoint is saved and before anything is reclaimed:
 //
 //	killed before    the number is that of the previous checkpoint, since which nothing was
 //	                 reclaimed: either checkpoint may be used
@@ -82,15 +82,15 @@ func (s *Store) SetNumber(newest uint64) { s.dest.number.set(newest) }
 // Acquire only logs that the destination is full, because retention may make room.
 func (s *Store) Acquire(ctx context.Context) error { return s.dest.acquire(ctx) }
 
-// The caller calls Reopen after an error, before it resumes streams. Reopen fails with
-// [ErrAway] while the path of the destination names nothing, or a directory that
-// cannot replace the open one. It continues in another directory
+// Reopen must be called after an error, before streams are resumed. Reopen fails with [ErrAway]
+// while the path of the destination names nothing, or a directory that cannot replace the open
+// one. It continues in another directory
 //
 //   - that has the key of the open one: it is the same directory, mounted again;
 //   - or that is empty or was a destination before, if the open one was deleted, or
 //     was replaced within its file system.
 //
-// Then replaced is true: committed segments may be elsewhere, and Key may return
+// In the latter case, replaced is true: committed segments may be elsewhere, and Key may return
 // another key.
 func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 	if same, err := s.dest.again(); same || err != nil {
@@ -109,9 +109,9 @@ func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 	return true, nil
 }
 
-// Stream returns the stream with that name, which [segment.ValidStream] must accept. Until
-// its Close, the same name returns the same Stream. Until it is placed, retention
-// deletes none of its segments. Stream does no I/O: call Resume or Recover next.
+// Stream returns the stream with that name, which [segment.ValidStream] must accept. The same
+// name returns the same Stream until that is closed. Retention deletes none of a stream's
+// segments until the stream is placed. Stream does no I/O: call Resume or Recover next.
 func (s *Store) Stream(stream string) *Stream {
 	if t, ok := s.streams[stream]; ok {
 		return t
@@ -125,20 +125,18 @@ func (s *Store) Stream(stream string) *Stream {
 	return t
 }
 
-// Maintain seals the segments that are older than SegmentAge, deletes what retention
-// releases, and updates the gauges. The caller calls it after a commit: Maintain
-// relies on a checkpoint that has the mark of the last Sync, and on every stream of
-// the checkpoint having been opened with Stream. If there is nothing to do, Maintain
-// does no I/O. An error is the destination's; no stream need be abandoned.
+// Maintain seals the segments that are older than SegmentAge, deletes what retention releases,
+// and updates the gauges. It must be called after a commit: Maintain relies on a checkpoint
+// that has the mark of the last Sync, and on every stream of the checkpoint having been opened
+// with Stream. If there is nothing to do, Maintain does no I/O. An error is the destination's;
+// no stream need be abandoned.
 //
-// Where older segments are not enough, Maintain also deletes the newest segments of
-// streams, in the order of their last writes. It keeps the last of these unless that has
-// expired. It works in
-// this order: it sets the marks of these streams to Gone, calls save, which saves
-// the marks in the checkpoint, and only then deletes. If save fails, Maintain
-// deletes nothing, and the next Maintain releases the streams again: a deletion
-// before save, and a kill between the two, would leave a checkpoint whose mark names
-// a missing segment.
+// If deleting older segments is not enough, Maintain also deletes the newest segments of
+// streams, in the order of their last writes. It keeps the last of these unless it has expired.
+// It works in this order: it sets the marks of these streams to Gone, calls save, which saves
+// the marks in the checkpoint, and only then deletes. If save fails, Maintain deletes nothing,
+// and the next Maintain releases the streams again. If it deleted before save, a kill in
+// between would leave a checkpoint whose mark names a missing segment.
 func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) error {
 	s.verifier.release() // recoveries are over
 	s.retention.sealOld(now)
@@ -152,7 +150,7 @@ func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) err
 }
 
 // Rest frees the encoder's memory, about 2 MiB. The next Append allocates it again, in 0.2 ms of
-// CPU time. The caller calls Rest when nothing was written for some seconds.
+// CPU time. Call Rest when nothing has been written for some seconds.
 func (s *Store) Rest() {
 	if s.encoder.buf == nil {
 		return
@@ -163,29 +161,29 @@ func (s *Store) Rest() {
 }
 
 // KeepFor lets another part of the sidecar keep segments: a segment that is needed is not
-// deleted merely for its age. deleted is called with each segment that retention has
+// deleted merely because of its age. deleted is called with each segment that retention has
 // deleted. Maintain calls both functions, which must not block.
 func (s *Store) KeepFor(needed func(segment.Info) bool, deleted func(segment.Info)) {
 	s.retention.needed, s.retention.deleted = needed, deleted
 }
 
-// SealAll seals the newest segment of each stream that has nothing uncommitted. The
-// caller saves the marks in the checkpoint.
+// SealAll seals the newest segment of each stream that has nothing uncommitted. The caller must
+// save the marks in the checkpoint.
 func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
 
-// Ahead returns for how many streams a segment may be created, and how many bytes may
-// be appended, between two calls of Maintain. That is a quarter of the reserve's bytes
-// and half of its inodes, so that a commit never fills the file system; or, if it is more, a
-// sixteenth of the bytes that are free and that retention keeps. The reserve is small where
-// segments are small: a bound by the reserve alone would then require a commit, with its
-// syncs, after every few streams. If RetainBytes is 0, nothing is bounded.
+// Ahead returns for how many streams a segment may be created, and how many bytes may be
+// appended, between two calls of Maintain. That is a quarter of the reserve's bytes and half of
+// its inodes, so that a commit never fills the file system, or, if that is more, a sixteenth of
+// the bytes that are free and that retention keeps. If segments are small, so is the reserve: a
+// bound by the reserve alone would then require a commit, with its syncs, after every few
+// streams. If RetainBytes is 0, nothing is bounded.
 func (s *Store) Ahead() (streams int, bytes int64) { return s.retention.room.ahead() }
 
 // Show adds figures of the destination to a status. It may be called from any goroutine.
 func (s *Store) Show(st *admin.Status) { s.metrics.show(st) }
 
-// Close closes all streams and releases the lock. Bytes that were not synced are
-// left to the next Resume, as after a crash.
+// Close closes all streams and releases the lock. Unsynced bytes are left to the next Resume,
+// as after a crash.
 func (s *Store) Close() error {
 	var errs []error
 	for _, t := range s.streams {

@@ -42,7 +42,7 @@ type Stream struct {
 	failed error        // the first error since; only Abandon clears it
 	mark   segment.Mark // of the last Sync
 	last   uint64       // the highest sequence number ever seen in the directory
-	top    segment.Mark // the highest mark that Resume was given
+	top    segment.Mark // the highest mark that Resume received
 	dirty  bool         // appended since the last Sync
 
 	seg     segment.Info  // the newest segment; no Name: there is no segment
@@ -77,9 +77,9 @@ func (t *Stream) Mark() segment.Mark { return t.mark }
 // Dirty reports whether bytes were appended since the last Sync.
 func (t *Stream) Dirty() bool { return t.dirty }
 
-// list returns the last n segments of the stream, or none if the stream has no
-// directory. It fails with ErrAway if the destination is away. It also fails if the
-// directory does not permit a new segment, so that the error comes before the first Append.
+// list returns the last n segments of the stream, or none if the stream has no directory. It
+// fails with ErrAway if the destination is away. It also fails if the directory does not permit
+// a new segment, so that the error occurs before the first Append.
 func (t *Stream) list(n int) ([]segment.Info, error) {
 	if err := t.dest.present(); err != nil {
 		return nil, err
@@ -125,9 +125,9 @@ func (t *Stream) Append(raw []byte) error {
 // Count records how many lines of each level were appended with Append.
 func (t *Stream) Count(lines *[ul.NumLevels]uint32) { t.sum.content.Count(lines) }
 
-// AppendFrame is Append for bytes that are already a frame: of at most [segment.FrameBytes]
-// raw bytes, compressed as the segments are. The caller must ensure that. The segment gets no
-// entry in the file of sums.
+// AppendFrame is like Append, for bytes that are already a frame. The caller must ensure that
+// the frame has at most [segment.FrameBytes] raw bytes and the compression of the segments. The
+// segment gets no entry in the file of sums.
 func (t *Stream) AppendFrame(frame []byte) error {
 	err := t.append(frame)
 	t.sum.partly()
@@ -152,8 +152,8 @@ func (t *Stream) write(frame []byte) error {
 		}
 	}
 	t.dirty = true
-	// WriteAt continues after a short write, and with an explicit offset the frame
-	// never lands after bytes that another process has appended.
+	// WriteAt continues after a short write. With an explicit offset, the frame is never written
+	// after bytes that another process has appended.
 	n, err := t.file.WriteAt(frame, t.seg.Size)
 	t.sum.append(frame[:n], t.seg.Size)
 	t.metrics.written.Add(float64(n))
@@ -204,9 +204,8 @@ func (t *Stream) sync() error {
 	if err := kernel.Retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
 		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
 	}
-	// Fstat comes after the sync: a file system that is allocating pages at the moment,
-	// because another process syncs too, may count them neither as allocated nor as still
-	// to be allocated.
+	// Fstat must follow the sync: while a file system is allocating pages, because another process
+	// syncs too, it may count them neither as allocated nor as still to be allocated.
 	var st unix.Stat_t
 	if err := kernel.Retry(func() error { return unix.Fstat(int(t.file.Fd()), &st) }); err != nil {
 		return fmt.Errorf("stat segment %s: %w", t.seg.Name, err)
@@ -266,9 +265,8 @@ func (t *Stream) Abandon() {
 	t.sum.partly()
 }
 
-// Close ends the stream: all its segments are sealed, and retention may delete
-// them. Bytes that were not synced are left as after a crash. [Store.Stream] then
-// returns another Stream for the name.
+// Close ends the stream: all its segments are sealed, and retention may delete them. Unsynced
+// bytes are left as after a crash. [Store.Stream] then returns another Stream for the name.
 func (t *Stream) Close() error {
 	if t.streams[t.name] != t {
 		return nil

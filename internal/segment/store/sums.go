@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// sumFile sums up the newest segment of a stream while it grows. It keeps the sums of sealed
-// segments in a file, see package index.
+// sumFile sums up the newest segment of a stream while the segment grows. It keeps the sums of
+// sealed segments in a file; see package index.
 type sumFile struct {
 	hintFile
 	content index.Builder
@@ -16,8 +16,8 @@ type sumFile struct {
 	bytes   int64  // of the segment, if this process appended all of them as lines; otherwise -1
 }
 
-// leastSummed is the size of the smallest segment that gets an entry. A smaller one is
-// decoded at once, and streams of small segments need no file of sums.
+// leastSummed is the size of the smallest segment that gets an entry. A smaller segment is
+// decoded in no time, and streams of small segments need no file of sums.
 const leastSummed = 16 << 10
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -67,12 +67,12 @@ func (v *verifier) verify(seg segment.Info) (sound int64, tail []byte, why, err 
 }
 
 // longLine is shorter than any part of an over-limit line that is appended without the line's
-// end, and longer than the part of any other line that a crash leaves.
+// end, and longer than any part of another line that a crash leaves.
 const longLine = 32 << 10
 
-// verifyLines is verify for a segment without frames. It reads backwards. The bytes after the
-// last newline are half a line that a crash has torn, unless they are part of a line over the
-// limit: such a line is appended and committed in parts.
+// verifyLines does the work of verify for a segment without frames. It reads backwards. The
+// bytes after the last newline are half a line that a crash has torn, unless they are part of a
+// line over the limit: such a line is appended and committed in parts.
 func verifyLines(file *os.File, size int64) (sound int64, tail []byte, err error) {
 	buf := make([]byte, blockBytes)
 	end, err := lastByte(file, size, buf, func(b byte) bool { return b != 0 })
