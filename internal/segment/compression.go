@@ -12,7 +12,7 @@ type Compression uint8
 // The compressions. The suffix of a segment's name shows its compression.
 const (
 	Zstd Compression = iota
-	Gzip             // written by an earlier version: read, but no longer written
+	Gzip             // an earlier version wrote it; it is still read, but not written
 	None
 )
 

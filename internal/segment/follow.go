@@ -11,9 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// followIdle is how long after its last write the newest segment stays open.
-// A destination may hold many streams that ended, and each open segment costs
-// the memory of a frame.
+// followIdle is how long after its last write the newest segment stays open. A destination may
+// hold many streams that have ended, and each open segment costs the memory of a frame.
 const followIdle = 10 * time.Second
 
 // FollowOptions says where a [Follower] begins, and whether more will be appended. The
@@ -23,9 +22,9 @@ type FollowOptions struct {
 	// restart may have cut off later frames. The zero value is the beginning.
 	From Place
 
-	// Since skips the segments that were complete before this time. The name of the
-	// next segment shows when: the last line of a segment is persisted before the next
-	// segment is created. Where a clock was set back, no segment is skipped.
+	// Since skips the segments that were complete before this time. The name of the next segment
+	// shows when a segment was complete: its last line is persisted before the next segment is
+	// created. Where a clock was set back, no segment is skipped.
 	Since time.Time
 
 	// Seek also skips the beginning of a segment if the seek file of the stream shows that it
@@ -37,24 +36,23 @@ type FollowOptions struct {
 	// and otherwise a [*TornError].
 	Once bool
 
-	// Memory is shared with other Followers. Nil: it has its own.
+	// Memory is shared with other Followers. Nil: the Follower has its own.
 	Memory *Memory
 
 	// Pass is called with each segment that is complete, before it is read. If it returns
 	// true, the segment is passed over. Nil: no segment is passed over.
 	Pass func(Info) bool
 
-	// Committed returns how far the stream is durable, or false if all of it is durable.
-	// Bytes past the mark are not returned: a restart may cut them off. Nil: all bytes
-	// are returned, as to a reader outside the writer's process. Next calls Committed at
-	// each look.
+	// Committed returns how far the stream is durable, or false if all of it is durable. Bytes
+	// past the mark are not returned: a restart may cut them off. Nil: all bytes are returned, as
+	// for a reader outside the writer's process. Next calls Committed at each look.
 	Committed func() (Mark, bool)
 }
 
 // Follower reads the segments of one stream in order, and then the bytes that are appended.
-// Meanwhile the writer may create segments, retention may delete some, and a restart of
-// the writer cuts off what was not committed and appends the same bytes again in other
-// frames, perhaps in another segment. Next returns each raw byte once all the same.
+// Meanwhile the writer may create segments, retention may delete segments, and a restart of the
+// writer cuts off uncommitted bytes and appends them again in other frames, perhaps in another
+// segment. Even so, Next returns each raw byte once.
 //
 // A Follower starts no goroutine, never waits, and holds one frame and a bounded
 // number of names in memory. It is not safe for concurrent use.
@@ -65,7 +63,7 @@ type Follower struct {
 	committed func() (Mark, bool)
 	memory    *Memory
 
-	found  []Info // at the last look: prev, cur and what follows
+	found  []Info // found at the last look: prev, cur and the segments that follow
 	more   bool   // there are newer segments than found
 	looked bool   // found is not read to its end yet
 
@@ -77,7 +75,7 @@ type Follower struct {
 	seen      uint64 // the highest number of a segment that was begun
 	sure      bool   // a fresh reader found the damage at cur too
 	stuck     bool   // cur cannot be read
-	rewound   bool   // cur was read further than to its place
+	rewound   bool   // cur was read beyond its place
 	retired   bool   // cur was deleted, and not by a restart
 	unread    bool   // ... and may have had more
 }
@@ -93,8 +91,8 @@ func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
 		cur: from, seen: from.seg.Seq}, nil
 }
 
-// FollowFiles follows files in the order given, whatever their names. Each needs a Path
-// and a Name. The last file may grow, unless it is sealed.
+// FollowFiles follows files in the given order, whatever their names. Each needs a Path and a
+// Name. The last file may grow unless sealed is true.
 func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	in := listing{files: make([]Info, len(files)), sealed: sealed}
 	for i, info := range files {
@@ -104,10 +102,9 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	return &Follower{in: in, since: since{opt.Since, opt.Seek, opt.Pass}, once: opt.Once}
 }
 
-// Next returns the next raw bytes: at least one, all from the same frame. They are
-// valid until the next call. Next returns [io.EOF] once it has returned all bytes that
-// existed at its last look, and the next call looks again. After other errors, Next may
-// be called again too:
+// Next returns the next raw bytes: at least one, all from the same frame. They are valid until
+// the next call. Once Next has returned all bytes that existed at its last look, it returns
+// [io.EOF], and the next call looks again. After other errors, Next may be called again, too:
 //
 //   - [*DamageError]: Next skipped a range of bytes on disk. The next call continues
 //     after that range, and may return the adjacent range.
@@ -211,8 +208,8 @@ type listing struct {
 }
 
 // list returns the oldest segments that are not before first, whether there are older segments,
-// and whether there are newer ones than it returns. Of files, it also returns those after first
-// that do not exist, so that opening them returns the error.
+// and whether there are newer ones than it returns. Named files after first are also returned
+// if they do not exist, so that opening them returns the error.
 func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 	if l.files != nil {
 		return l.listFiles(first), false, false, nil
@@ -264,7 +261,7 @@ func (l *listing) listFiles(first Info) []Info {
 	return found
 }
 
-// indexOf returns where the segment of that name is, or -1.
+// indexOf returns the index of the segment with that name, or -1.
 func indexOf(found []Info, name string) int {
 	return slices.IndexFunc(found, func(info Info) bool { return info.Name == name })
 }
@@ -272,8 +269,8 @@ func indexOf(found []Info, name string) int {
 // errTorn is the damage of an incomplete frame that will not be completed.
 var errTorn = errors.New("a frame without its end")
 
-// DamageError says that a [Follower] skipped the bytes of a segment from From to To,
-// because no frame was found in them. How many raw bytes they held is unknown.
+// DamageError says that a [Follower] skipped the bytes of a segment from From to To because it
+// found no frame in them. How many raw bytes they held is unknown.
 type DamageError struct {
 	Path     string
 	From, To int64
@@ -294,7 +291,7 @@ type GoneError struct {
 	Offset int64  // how much of that segment was read
 	Size   int64  // its size when it was last seen; 0: never. Everything past Offset was missed.
 
-	// Numbers counts the sequence numbers after that segment that no segment has. Each
+	// Numbers counts the sequence numbers after that segment for which there is no segment. Each
 	// belonged to a segment that was deleted unread, unless a restart skipped the number.
 	Numbers uint64
 }

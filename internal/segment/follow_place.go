@@ -14,7 +14,7 @@ const (
 	headBytes  = 256     // of a segment's raw bytes are remembered,
 	checkBytes = 64      // and of its bytes on disk
 	mostEnds   = 32      // frames whose ends are remembered
-	maxRaw     = 1 << 60 // so that the sum of a few never overflows
+	maxRaw     = 1 << 60 // so that the sum of a few such numbers never overflows
 )
 
 // Place is how far a segment was read. The zero value is before the oldest segment.
@@ -23,7 +23,7 @@ type Place struct {
 	Offset  int64  // bytes on disk
 	Raw     int64  // raw bytes that these decode to
 
-	check []byte // the last of the bytes on disk: other places have other bytes
+	check []byte // the last of the bytes on disk, which distinguish this place from others
 	head  []byte // the first of the raw bytes
 	done  bool   // it is read to its end
 }
@@ -64,7 +64,7 @@ func placeIn(dir string, p Place) (place, error) {
 // advance moves past a frame that ends at offset.
 func (p *place) advance(offset int64, raw, disk []byte) {
 	for n := len(p.ends); n > 0 && p.ends[n-1].offset > p.Offset; n-- {
-		p.ends = p.ends[:n-1] // of a frame that is read again
+		p.ends = p.ends[:n-1] // the frame is read again
 	}
 	for i := range p.ends {
 		e := &p.ends[i]
@@ -85,7 +85,7 @@ func (p *place) advance(offset int64, raw, disk []byte) {
 }
 
 // back goes back to the newest end of a frame that the file still has, or else to the
-// beginning. It returns what was read after that.
+// beginning. It returns the bytes that were read after that.
 func (p *place) back(file *os.File) repeated {
 	for n := len(p.ends); n > 0; n-- {
 		e := p.ends[n-1]
@@ -95,7 +95,7 @@ func (p *place) back(file *os.File) repeated {
 		}
 		read := repeated{p.Raw - e.raw, slices.Clone(e.next)}
 		to.head, to.ends = p.head[:min(int64(len(p.head)), e.raw)], p.ends[:n]
-		for i := range to.ends { // what was read after e is gone
+		for i := range to.ends { // the bytes that were read after e are gone
 			next := &to.ends[i].next
 			*next = (*next)[:min(int64(len(*next)), e.raw-to.ends[i].raw)]
 		}
@@ -107,7 +107,7 @@ func (p *place) back(file *os.File) repeated {
 	return read
 }
 
-// AppendTail returns the last n bytes of tail and raw, in the memory of tail.
+// AppendTail returns the last n bytes of tail followed by raw, in the memory of tail.
 func AppendTail(tail, raw []byte, n int) []byte {
 	if len(raw) >= n {
 		return append(tail[:0], raw[len(raw)-n:]...)
@@ -128,9 +128,9 @@ func (p *place) jump(file *os.File, offset int64) error {
 	return nil
 }
 
-// heldBy reports whether the file has the bytes before the place. Frames end with a
-// checksum. So a file that was cut and has grown again past the place has different
-// bytes there, unless the same raw bytes precede them.
+// heldBy reports whether the file has the bytes before the place. Frames end with a checksum,
+// so a file that was cut and has grown past the place again has different bytes there, unless
+// the same raw bytes precede them.
 func (p *place) heldBy(file *os.File) (bool, error) {
 	stat, err := file.Stat()
 	if err != nil || stat.Size() < p.Offset {
@@ -164,10 +164,10 @@ func (f *Follower) leave() {
 	f.cur.done, f.sure, f.stuck = true, false, false
 }
 
-// lose handles the deletion of cur. If the segment before cur still exists, or if cur was the first of all, then a restart
-// has deleted cur because it was not committed. The writer appends the same bytes again: to the segment before, which may
-// have been cut as well, or to a new one. No restart deletes committed bytes. Otherwise retention has deleted cur, and its
-// bytes are not appended again.
+// lose handles the deletion of cur. If the segment before cur still exists, or if cur was the very first segment, a
+// restart has deleted cur because it was not committed. The writer appends the same bytes again: to the previous
+// segment, which may have been cut as well, or to a new one. No restart deletes committed bytes. Otherwise retention
+// has deleted cur, and its bytes are not appended again.
 func (f *Follower) lose() {
 	before := f.committed == nil && indexOf(f.found, f.prev.seg.Name) >= 0
 	f.retired = !before
@@ -185,14 +185,14 @@ func (f *Follower) lose() {
 	}
 }
 
-// forget makes f begin again, as with a stream that it has never read.
+// forget makes f begin again, as if it had never read the stream.
 func (f *Follower) forget() {
 	f.close()
 	f.cur, f.prev, f.again = place{}, place{}, repeat{}
 	f.seen, f.sure, f.stuck, f.rewound, f.retired, f.unread = 0, false, false, false, false, false
 }
 
-// undo is where a Follower was before the last frame. It shares no memory with cur.
+// undo has the state of a Follower before the last frame. It shares no memory with cur.
 type undo struct {
 	place Place
 	again repeat
@@ -205,9 +205,9 @@ func (u *undo) save(p *Place, again repeat) {
 	u.place.check, u.place.head = check, head
 }
 
-func (f *Follower) close() { _ = f.Close() } // a descriptor that was only read from
+func (f *Follower) close() { _ = f.Close() } // no error matters for a descriptor that was only read
 
-// repeated is a number of raw bytes and the first of them, which head holds until they were
+// repeated is a number of raw bytes. head holds the first of them until they have been
 // compared.
 type repeated struct {
 	raw  int64
@@ -243,7 +243,7 @@ func (r *repeat) lose(raw int64, head []byte) {
 	r.cut = repeated{}
 }
 
-// add puts bytes before the bytes that are left.
+// add puts bytes in front of the remaining bytes.
 func (r *repeated) add(raw int64, head []byte) {
 	if raw > 0 {
 		r.raw, r.head = r.raw+raw, head

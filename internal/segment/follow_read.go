@@ -69,7 +69,7 @@ func (f *Follower) recognize(at int) {
 		f.newest = f.isNewest(at)
 		f.cur.seg = f.found[at]
 		if f.committed != nil {
-			f.reader.in.drop() // the buffer may hold uncommitted bytes that the file no longer has
+			f.reader.in.drop() // the buffer may hold uncommitted bytes that are no longer in the file
 		}
 		if f.cur.replaced(f.reader.file) {
 			f.close()
@@ -106,8 +106,8 @@ func (f *Follower) isNewest(at int) bool {
 	return at == len(f.found)-1 && !f.more && !f.in.sealed
 }
 
-// enter opens cur if it may have grown, or else the segment that follows. If there is
-// none, enter returns io.EOF.
+// enter opens cur if it may have grown, or else the segment that follows. If no segment
+// follows, enter returns io.EOF.
 func (f *Follower) enter() error {
 	for i, seg := range f.found {
 		order := compareInfo(seg, f.cur.seg)
@@ -184,7 +184,7 @@ func (f *Follower) open() error {
 	}
 	if !holds {
 		read := f.cur.back(r.file)
-		if f.committed == nil { // otherwise the place comes from the cursor of a sink, not from a Follower
+		if f.committed == nil { // otherwise the place is from the cursor of a sink, not from a Follower
 			f.again.cut.add(read.raw, read.head)
 		}
 	}
@@ -229,7 +229,7 @@ func (f *Follower) stop(err error) error {
 	return f.fail(err)
 }
 
-// rest handles the present end of cur.
+// rest handles the current end of cur.
 func (f *Follower) rest() error {
 	f.cur.seg.Size = max(f.cur.seg.Size, f.cur.Offset)
 	switch {
@@ -255,9 +255,9 @@ func (f *Follower) tear(torn *TornError) error {
 	case !f.newest:
 		return f.passDamage(errTorn)
 	}
-	// The length in the header of a damaged frame can reach past the end of the file,
-	// so look for a sound frame after it. A frame past the earlier size proves nothing:
-	// the file has grown meanwhile.
+	// The length in the header of a damaged frame can reach past the end of the file, so look for
+	// a sound frame after it. A frame past the earlier size proves nothing, because the file has
+	// grown in the meantime.
 	stat, err := f.reader.file.Stat()
 	if err != nil {
 		return f.fail(err)
@@ -278,8 +278,8 @@ func (f *Follower) tear(torn *TornError) error {
 	return torn
 }
 
-// passDamage skips damage, once a fresh reader has found it too: a restart may have cut
-// cur and written it again while it was read.
+// passDamage skips damage once a fresh reader has found it too: a restart may have cut cur and
+// written it again while it was being read.
 func (f *Follower) passDamage(why error) error {
 	if !f.sure && !f.cur.gone {
 		f.close()

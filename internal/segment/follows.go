@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FollowsAttr is the extended attribute of a segment that was created after a hole in
-// the numbers. It holds the number of the segment before, in decimal.
+// FollowsAttr is the extended attribute of a segment whose number does not directly follow that
+// of the previous segment. It holds the number of the previous segment, in decimal.
 const FollowsAttr = "user.ullage.follows"
 
 // Follows returns the number of the segment that was written before this one. It is one
@@ -31,11 +31,11 @@ func (i Info) Follows() uint64 {
 	return seq
 }
 
-// Missing returns how many committed segments at most are missing between two that are adjacent
-// in a list, or 0 if the lines of these segments cannot be in the window. The exact number is
-// unknown because a copied file may lack the attribute that [Info.Follows] reads. Retention
-// deletes only the oldest segments, never one between two others. A zero time does not bound
-// the window.
+// Missing returns the largest possible number of committed segments that are missing between
+// two neighbours in a list, or 0 if the lines of these segments cannot be in the window. The
+// exact number is unknown because a copied file may lack the attribute that [Info.Follows]
+// reads. Retention deletes only the oldest segments, never one between two others. A zero time
+// does not bound the window.
 func Missing(before, next Info, since, until time.Time) uint64 {
 	// The missing lines were written between the starts of the two segments.
 	late := !until.IsZero() && until.Before(before.Start)

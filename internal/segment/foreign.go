@@ -8,13 +8,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// foreignWindow is how far back a match may lie in a Zstandard file that a sidecar did not
-// write: zstdcat has the same bound, and zstd --long=27 writes such a file. It bounds the
-// memory of the decoder.
+// foreignWindow is how far back a match may be in a Zstandard file that no sidecar wrote.
+// zstdcat has the same bound, and zstd --long=27 uses all of it. It bounds the memory of the
+// decoder.
 const foreignWindow = 128 << 20
 
-// Decode decompresses a file or an object as a stream: its frames may have any size. It reads
-// nothing after damage. The caller closes the result, and then the file or the object.
+// Decode decompresses a file or an object as a stream: its frames may have any size. It stops
+// at damage. The caller closes the result, and then the file or the object.
 func Decode(in io.Reader, how Compression) (io.ReadCloser, error) {
 	switch how {
 	case Gzip:

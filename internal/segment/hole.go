@@ -6,20 +6,20 @@ import (
 	"io"
 )
 
-// sectorBytes is the unit that a disk writes whole or not at all.
+// sectorBytes is the size of the unit that a disk writes completely or not at all.
 const sectorBytes = 512
 
 var errHole = errors.New("zeros in place of bytes that never reached the disk")
 
-// holes finds where a segment without compression has zeros in place of bytes that did not
-// reach the disk before a power cut. Such a segment has no checksums, and recovery keeps the bytes
-// after the zeros, because it cannot know that no commit has covered them.
+// holes finds the places where a segment without compression has zeros instead of bytes that did
+// not reach the disk before a power cut. Such a segment has no checksums, and recovery keeps the
+// bytes after the zeros, because it cannot know that no commit has covered them.
 //
 // A hole ends where a sector ends. It begins after a commit, and so after a whole line, or
 // where a sector begins. So a NUL inside a line is text, unless a whole sector has no other
 // bytes.
 type holes struct {
-	wanted bool  // the file is a segment: another program's file may have NULs anywhere
+	wanted bool  // holes are wanted because the file is a segment; other programs' files may have NULs anywhere
 	text   int64 // NULs before this offset are text
 	end    int64 // of the hole that was found last
 }
@@ -100,7 +100,7 @@ func (r *Reader) zeros(at int64, i int, raw []byte) (from, to int64, whole bool,
 	}
 }
 
-// passHole is Resync for a file without frames.
+// passHole does the work of Resync for a file without frames.
 func (r *Reader) passHole() (from, to int64, err error) {
 	from = r.off
 	_, _, err = r.frame(from)

@@ -6,16 +6,16 @@ type Mark struct {
 	Segment string `json:"segment"` // its name in the directory of the stream
 	Offset  int64  `json:"offset"`  // its length in bytes on disk
 
-	// Sealed: the segment never grows again, and further lines go into a new segment.
+	// Sealed means that the segment never grows again: further lines go into a new segment.
 	Sealed bool `json:"sealed,omitempty"`
 
-	// Gone: the segment may be missing, because retention or another program
-	// deleted it. The mark is after every segment whose sequence number is not
-	// higher, whether or not that segment exists.
+	// Gone means that the segment may be missing, because retention or another program deleted it.
+	// The mark is after every segment whose sequence number is not higher, whether or not that
+	// segment exists.
 	Gone bool `json:"gone,omitempty"`
 }
 
-// Seq returns the number of the mark's segment, zero for the zero mark.
+// Seq returns the number of the mark's segment, or zero for the zero mark.
 func (m Mark) Seq() uint64 {
 	info, _ := ParseName(m.Segment)
 	return info.Seq

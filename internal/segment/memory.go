@@ -9,8 +9,8 @@ import (
 const keepBytes = 1 << 20
 
 // Memory holds the buffers and decoders of Followers that are used one after another. A
-// Follower takes them when it opens a segment and leaves them when it closes it. The zero
-// value is empty. A Memory is not safe for concurrent use.
+// Follower takes them when it opens a segment and returns them when it closes the segment. The
+// zero value is empty. A Memory is not safe for concurrent use.
 type Memory struct {
 	raw, disk []byte
 	zstd      *zstd.Decoder

@@ -91,8 +91,8 @@ func ParseName(name string) (Info, bool) {
 		start, timeErr := time.Parse(timeLayout, stamp)
 		seq, seqErr := strconv.ParseUint(digits, 10, 64)
 		info := Info{Name: name, Seq: seq, Start: start, Compress: Compression(how)}
-		// Formatting the parsed name must give the same name: no sign, no extra zero, no other
-		// fraction.
+		// Formatting the parsed values must give the same name, so that no sign, extra zero or other
+		// fraction is accepted.
 		ok = timeErr == nil && seqErr == nil && FileName(start, seq, info.Compress) == name
 		return info, ok
 	}
@@ -110,9 +110,9 @@ func compareInfo(a, b Info) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Each calls fn for every segment in dir, in no order, and holds only a batch of
-// names in memory. It leaves out links, directories and names that are not those of
-// segments. It reads dir through its descriptor, even if another directory has its path by now.
+// Each calls fn for every segment in dir, in no particular order, and holds only a batch of
+// names in memory. It leaves out links, directories and names that are not those of segments.
+// It reads dir through its descriptor, even if another directory now has its path.
 func Each(dir *os.File, fn func(Info) error) error {
 	stream := filepath.Base(dir.Name())
 	return untrusted.EachEntry(dir.Readdirnames, func(name string) error {
@@ -134,7 +134,7 @@ func Each(dir *os.File, fn func(Info) error) error {
 	})
 }
 
-// Newest returns the last n segments of a stream's directory in their order.
+// Newest returns the last n segments in a stream's directory, in their order.
 func Newest(dir *os.File, n int) ([]Info, error) {
 	var found []Info
 	shrink := func() {

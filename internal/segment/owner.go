@@ -13,20 +13,20 @@ import (
 	"github.com/ullage/ullage/internal/base/kernel"
 )
 
-// OwnDir is the directory for a destination's files that are not segments; no
-// stream has this name. LockName is the file in it that a sidecar holds locked for
-// as long as it lives.
+// OwnDir is the directory for a destination's files that are not segments; no stream has this
+// name. LockName is the file in that directory that a sidecar keeps locked for as long as it
+// lives.
 const (
 	OwnDir   = ".ullage"
 	LockName = "lock"
 )
 
-// Owner is the process that holds the lock of a destination, as the lock file names it.
-// Fields that the file lacks are zero.
+// Owner is the process that holds the lock of a destination, according to the lock file. Fields
+// that the file lacks are zero.
 type Owner struct {
 	Host  string // for people
 	PID   int    // as the process sees it
-	Place string // the boot and the process namespace that PID belongs to; empty: unknown
+	Place string // the boot and the process namespace to which PID belongs; empty: unknown
 }
 
 const ownerForm = "host %q, pid %d, place %q"
@@ -61,7 +61,7 @@ func Self() Owner {
 	return o
 }
 
-// ReadOwner reads who wrote a lock file last. That process need not hold the lock.
+// ReadOwner reads which process last wrote a lock file. That process need not hold the lock.
 func ReadOwner(lock *os.File) Owner {
 	text := make([]byte, 1024)
 	n, _ := lock.ReadAt(text, 0)
@@ -70,11 +70,11 @@ func ReadOwner(lock *os.File) Owner {
 	return o
 }
 
-// OwnerOf returns the process that holds the lock of a destination now, and false if none
-// does. The content that a dead process has left in the lock file does not matter. A
-// directory without a lock file, as a copy of a destination may be, has no owner. OwnerOf
-// holds a shared lock for some microseconds. That does not stop a sidecar, which tries to take
-// the lock more than once.
+// OwnerOf returns the process that now holds the lock of a destination, and false if no process
+// does. The record that a dead process has left in the lock file does not matter. A directory
+// without a lock file, as a copy of a destination may be, has no owner. OwnerOf holds a shared
+// lock for some microseconds. That does not stop a sidecar, which tries to take the lock more
+// than once.
 func OwnerOf(dest string) (Owner, bool, error) {
 	lock, err := os.OpenFile(filepath.Join(dest, OwnDir, LockName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

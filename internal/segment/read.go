@@ -24,9 +24,8 @@ const (
 	plainBytes = 256 << 10
 )
 
-// TornError says that the end is missing of the frame that begins at Offset: a writer is
-// writing the frame, or was killed before it had written all of it. It wraps
-// [io.ErrUnexpectedEOF].
+// TornError says that the frame that begins at Offset has no end: a writer is still writing the
+// frame, or was killed before it had written all of it. It wraps [io.ErrUnexpectedEOF].
 type TornError struct {
 	Path   string
 	Offset int64
@@ -94,7 +93,7 @@ func OpenReader(path string) (*Reader, error) {
 }
 
 // OpenListed opens a listed segment as [OpenFile] does: it does not follow a link that has
-// taken the segment's place since.
+// since replaced the segment.
 func OpenListed(seg Info) (*Reader, error) {
 	file, err := OpenFile(seg)
 	if err != nil {
@@ -133,11 +132,11 @@ func (r *Reader) Reset(file *os.File, how Compression) {
 // Resync.
 func (r *Reader) Offset() int64 { return r.off }
 
-// Next returns the raw bytes of the next frame, at least one byte, or a block of at
-// most 256 KiB where there are no frames. The bytes are valid until the next call. At
-// the end of the file, Next returns [io.EOF], or a [*TornError] if the last frame is
-// incomplete. After either, the caller may call Next again when the file has grown. A
-// [*CorruptionError] is returned again until Resync. Other errors are read errors.
+// Next returns the raw bytes of the next frame, at least one byte, or a block of at most 256
+// KiB where there are no frames. The bytes are valid until the next call. At the end of the
+// file, Next returns [io.EOF], or a [*TornError] if the last frame is incomplete. After either,
+// the caller may call Next again when the file has grown. A [*CorruptionError] is returned
+// again until Resync is called. Other errors are read errors.
 func (r *Reader) Next() ([]byte, error) {
 	for {
 		raw, n, err := r.frame(r.off)
@@ -170,7 +169,7 @@ func (r *Reader) frame(at int64) (raw []byte, n int, err error) {
 		raw, err = r.plain(at)
 		n = len(raw)
 	}
-	var broken *fs.PathError // the type of every error of os.File
+	var broken *fs.PathError // every error of os.File has this type
 	switch {
 	case err == nil:
 		return raw, n, nil

@@ -11,12 +11,12 @@ import (
 // frames, each with the length of a large frame in its header.
 const maxTries = 256
 
-// Resync continues after damage. The caller calls it after a [*CorruptionError], or
-// after a [*TornError] in a segment that no longer grows. Resync moves to the next
-// offset where a frame decodes, or else to the next offset where an incomplete frame
-// begins, or else to the end of the file. It returns the range of the skipped bytes, at least
-// one byte unless the file ends here. After very many false beginnings, Resync stops
-// at one of them, and Next returns a [*CorruptionError] for it.
+// Resync continues after damage. The caller calls it after a [*CorruptionError], or after a
+// [*TornError] in a segment that no longer grows. Resync moves to the next offset where a frame
+// decodes, or else to the next offset where an incomplete frame begins, or else to the end of
+// the file. It returns the range of the skipped bytes, which has at least one byte unless the
+// file ends here. After very many false beginnings, Resync stops at one of them, and Next
+// returns a [*CorruptionError] for it.
 func (r *Reader) Resync() (from, to int64, err error) {
 	from = r.off
 	if r.how == None {
@@ -68,9 +68,8 @@ func (r *Reader) nextFrame(at int64) (int64, error) {
 	}
 }
 
-// find returns the offset of the next magic, or of a beginning of magic at the end of
-// the file. If there is neither, the error is io.EOF and the offset is the end of the
-// file.
+// find returns the offset of the next magic, or of an incomplete magic at the end of the file.
+// If there is neither, the error is io.EOF and the offset is the end of the file.
 func (r *Reader) find(magic []byte, at int64) (int64, error) {
 	for {
 		r.in.seek(at)

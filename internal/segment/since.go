@@ -8,25 +8,25 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// since decides what a Follower skips: what was written before a time, and segments that the
-// caller passes over. The zero value skips nothing.
+// since decides what a Follower skips: lines that were written before a time, and segments that
+// the caller passes over. The zero value skips nothing.
 type since struct {
 	time time.Time
 	seek *seek.Index
 	pass func(Info) bool
 }
 
-// skips reports whether all of seg was written before the time. A line is written
-// before it is persisted, and the last line of a segment is persisted before the next
-// segment is created. So seg is before the time if the time in the next segment's name
-// is. An equal time is not enough, because names and lines have only milliseconds. If the
-// clock was set back, or files were named in another order, skips returns false.
+// skips reports whether all of seg was written before the time. A line is written before it is
+// persisted, and the last line of a segment is persisted before the next segment is created. So
+// seg is before the time if the time in the next segment's name is. Equal times are not enough,
+// because names and lines show only milliseconds. If the clock was set back, or files were
+// named in another order, skips returns false.
 func (s since) skips(seg, next Info) bool {
 	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(s.time)
 }
 
 // in returns the offset in seg before which, according to the seek file, all lines were written
-// before the time. It parses the name because FollowFiles assigns other numbers.
+// before the time. It parses the name of seg because FollowFiles assigns other numbers.
 func (s since) in(seg Info) int64 {
 	named, ok := ParseName(seg.Name)
 	if !ok {
@@ -35,8 +35,8 @@ func (s since) in(seg Info) int64 {
 	return s.seek.Before(named.Seq, named.Start, s.time)
 }
 
-// jumpTo moves to where reading begins, and reports whether that is possible: a frame
-// begins there, or the file ends.
+// jumpTo moves to where reading begins, and reports whether that is possible, because a frame
+// begins there or the file ends.
 func (p *place) jumpTo(r *Reader) bool {
 	if p.from == 0 || !r.begins(p.from) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// window is a piece of a file in memory, which begins at an offset.
+// window is a part of a file that is in memory. It begins at an offset.
 type window struct {
 	file  *os.File
 	at    int64 // the offset of buf[lo] in the file
@@ -15,7 +15,7 @@ type window struct {
 	limit int // the most bytes that the caller may need at once
 }
 
-// firstBuf is the first size of a buffer that doubles up to its bound.
+// firstBuf is the initial size of a buffer, which doubles until it reaches its bound.
 const firstBuf = 64 << 10
 
 // bytes returns the bytes that are in memory.
@@ -64,8 +64,8 @@ func (w *window) need(n int) error {
 	return nil
 }
 
-// source reads a window byte by byte, or in pieces, and takes no more bytes than its
-// caller wants: gzip must not read past its member.
+// source reads a window byte by byte, or in pieces. It takes no more bytes than its caller
+// wants, because gzip must not read past its member.
 type source struct {
 	in  *window
 	n   int   // bytes taken

@@ -11,17 +11,17 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// Dating classifies the lines of one stream and finds those in a window. It receives each
-// frame, and then each line in it. The zero value takes all formats, finds no times, and
-// has no window.
+// Dating classifies the lines of one stream and finds the lines in a window. It receives each
+// frame, and then each line in the frame. The zero value accepts all formats, finds no times,
+// and has no window.
 type Dating struct {
 	Clock  Stream
 	Class  format.Classifier
 	Window Window
-	Timed  bool // times are needed; if false, each line is in the window
-	Live   bool // what is read now was just appended
+	Timed  bool // times are needed; if false, every line is in the window
+	Live   bool // the data being read was just appended
 
-	began  bool // there was a record, or text before the first one
+	began  bool // there was a record, or text before the first record
 	inside bool // the last record is in the window, and so are the further lines of its message
 	orphan bool // until the next record, lines belong to a record that was skipped
 	past   Past
@@ -49,20 +49,20 @@ func (w Window) Overlaps(first, last time.Time) bool {
 	return !last.Before(w.Since) && (w.Until.IsZero() || !first.After(w.Until))
 }
 
-// Line is what the beginning of a line shows.
+// Line has what the beginning of a line shows.
 type Line struct {
 	ul.Class
-	Gap       *ul.Gap    // of a marker; nil: the line is not a marker
-	Time      time.Time  // of its record, or when it was read; zero: unknown
+	Gap       *ul.Gap    // the gap of a marker; nil: the line is not a marker
+	Time      time.Time  // the time of its record, or when it was read; zero: unknown
 	Estimated bool       // Time is estimated
-	Run       int        // of the JVM, 1 or higher; 0: unknown
-	Inside    bool       // it is in the window
-	Record    *ul.Record // of a record, if times are needed; valid until the next line. Nil: none was read
+	Run       int        // the run of the JVM, 1 or higher; 0: unknown
+	Inside    bool       // the line is in the window
+	Record    *ul.Record // its record, if times are needed; valid until the next line. Nil: no record was read
 }
 
-// Line takes in the next line: its beginning, and rest, the known part after that. A marker is
-// not a line of the JVM: a line without a level or a date does not inherit those of a marker.
-// A marker is inside if the time in which lines were dropped overlaps the window.
+// Line receives the next line: head is its beginning, and rest the known text after that. A
+// marker is not a line of the JVM, so a line without a level or a date does not inherit that of
+// a marker. A marker is inside if the time in which lines were dropped overlaps the window.
 func (d *Dating) Line(head, rest []byte) (l Line) {
 	if ul.MayBeMarker(head) {
 		if g, ok := ul.ParseMarker(head); ok {
@@ -81,7 +81,7 @@ func (d *Dating) Line(head, rest []byte) (l Line) {
 		l.Inside = d.inside
 	default:
 		l.Inside = !d.Timed || !d.Window.Bounded() || d.Clock.Inside(d.Window.Since, d.Window.Until)
-		if l.Kind != ul.Drop { // which may precede a further line of a message
+		if l.Kind != ul.Drop { // a Drop may precede a further line of a message
 			d.began, d.inside = true, l.Inside
 		}
 	}
@@ -106,18 +106,18 @@ func (d *Dating) date(l *Line, head []byte, record bool) {
 	}
 }
 
-// Passes reports whether the stream can continue after a segment without reading its lines. All
-// of them must be in the window.
+// Passes reports whether the stream can continue after a segment without reading the segment's
+// lines. All of these lines must be in the window.
 func (d *Dating) Passes(r *index.Regular) bool {
 	if !d.Timed || !d.Window.Has(r.First) || !d.Window.Has(r.Last) || !d.Clock.Passes(r) {
 		return false
 	}
 	class := d.Class
 	class.Classify(r.Head, nil)
-	return class.Format() == format.UL // else the lines must be read as another format
+	return class.Format() == format.UL // otherwise the lines must be read in another format
 }
 
-// Pass continues after such a segment.
+// Pass continues after a segment that was not read.
 func (d *Dating) Pass(r *index.Regular) {
 	d.Clock.Pass(r)
 	d.Class.Classify(r.Head, nil) // the next line may continue this record
@@ -127,10 +127,10 @@ func (d *Dating) Pass(r *index.Regular) {
 // Over reports whether the rest of the stream is later than the window.
 func (d *Dating) Over() bool { return d.past.Over() }
 
-// Again records that the next lines may be earlier than the previous ones.
+// Again records that the next lines may be earlier than the previous lines.
 func (d *Dating) Again() { d.past = Past{} }
 
-// Frame takes in a frame that was just read.
+// Frame receives a frame that was just read.
 func (d *Dating) Frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	switch {
 	case !d.Timed:
@@ -141,7 +141,7 @@ func (d *Dating) Frame(seg segment.Info, frame segment.Frame, raw []byte) {
 	}
 }
 
-// hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
+// hasRecord reports whether a record begins in the first lines of raw, according to class.
 func hasRecord(raw []byte, class format.Classifier) bool {
 	n := 0
 	for line := range bytes.Lines(raw) {

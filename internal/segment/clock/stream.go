@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	aheadBytes = 64 << 20 // how far ahead the runs of JVMs are looked for,
-	aheadRuns  = 1024     // and how many
+	aheadBytes = 64 << 20 // how far ahead to look for the runs of JVMs,
+	aheadRuns  = 1024     // and for how many
 )
 
 // Stream dates the lines of the segments of one stream. For each frame the reader calls
@@ -24,19 +24,19 @@ const (
 type Stream struct {
 	Timeline
 
-	// Index returns the seek file of the stream. Nil: no seek file. It is called for each
-	// frame that has a line without a date or precedes the first line with a time, or for
-	// every frame if Spans is set.
+	// Index returns the seek file of the stream. Nil: there is none. Index is called for each
+	// frame that has a line without a date or precedes the first line with a time, and for every
+	// frame if Spans is set.
 	Index func() *seek.Index
 
-	// Spans says that the reader wants to know when each frame was read.
+	// Spans means that the reader wants to know when each frame was read.
 	Spans bool
 
 	parser  ul.Parser
 	segment string // the segment that was read last
-	begun   string // the segment whose times were looked at
+	begun   string // the segment whose times have been used
 	wrote   bound  // the end of that segment
-	tried   bound  // up to here the runs of JVMs were looked for
+	tried   bound  // how far the search for the runs of JVMs has come
 }
 
 // bound is a place in a segment and a time by which all lines before it were written.
@@ -45,8 +45,8 @@ type bound struct {
 	at     time.Time // zero: unknown
 }
 
-// Line takes in a line that begins a record, a header or a report of dropped lines. It
-// returns the record, which is valid until the next call.
+// Line receives a line that begins a record: a header, or a report of dropped lines. It returns
+// the record, which is valid until the next call.
 func (s *Stream) Line(head []byte) *ul.Record {
 	r := s.parser.Parse(head)
 	if _, dated := r.When(); !dated {
@@ -60,11 +60,11 @@ func (s *Stream) Line(head []byte) *ul.Record {
 // the line is no longer valid.
 func (s *Stream) Forget() { s.parser = ul.Parser{} }
 
-// Frame records the times by which the lines of raw were written: the creation of the
-// segment if raw begins it, the seek file's entry at the end of raw, and the last write to
-// the segment. raw is the frame that was just read, or the rest of it if the reader has
-// dated its beginning before. jumped reports that reading of the segment begins with this
-// frame although it is not the first.
+// Frame records the times by which the lines of raw were written: the creation of the segment
+// if raw begins it, the seek file's entry at the end of raw, and the last write to the segment.
+// raw is the frame that was just read, or its rest if the reader has already dated its
+// beginning. jumped means that reading of the segment begins with this frame although it is not
+// the first.
 func (s *Stream) Frame(seg segment.Info, frame segment.Frame, raw []byte) (jumped bool) {
 	first := seg.Name != s.segment && frame.Raw == int64(len(raw))
 	s.segment = seg.Name
@@ -122,9 +122,9 @@ func (s *Stream) next(index *seek.Index, seg segment.Info, offset int64) bound {
 	return s.wrote
 }
 
-// span returns when the lines between two places of seg were read: not before from and
-// not after to. Zero: unknown, as both are without a seek file. Where the clock was set back,
-// from is unknown.
+// span returns when the lines between two places of seg were read: not before from and not
+// after to. A zero time is unknown. Both are unknown without a seek file, and from is also
+// unknown where the clock was set back.
 func (s *Stream) span(index *seek.Index, seg segment.Info, begin, end int64) (from, to time.Time) {
 	if index.Bytes() == 0 {
 		return from, to
@@ -138,8 +138,9 @@ func (s *Stream) span(index *seek.Index, seg segment.Info, begin, end int64) (fr
 	return from, to
 }
 
-// isOriginal reports whether a segment is the file that the sidecar has written: the file was
-// created at the time in its name. The last write to a copy says nothing about the lines.
+// isOriginal reports whether a segment is the file that the sidecar wrote, that is, whether the
+// file was created at the time in its name. The last write to a copy says nothing about the
+// lines.
 func isOriginal(seg segment.Info) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, seg.Path, unix.AT_STATX_DONT_SYNC|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st)

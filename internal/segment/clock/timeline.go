@@ -9,24 +9,24 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// Timeline finds the time of the records of one stream: their date or, without one, the
-// start of their JVM and their uptime. A run of a JVM begins where uptime falls back.
+// Timeline finds the times of the records of one stream: their date or, if they have none, the
+// start of their JVM plus their uptime. A run of a JVM begins where the uptime falls back.
 //
-// The start of a run follows from points: a line that was persisted at a known time was
-// written before that time, so the run started no later than that time minus the line's
-// uptime. The points are the creation of segments, the entries of the seek file and, of a
-// segment that was not copied, its last write. A sidecar reads lines at once, but may have
-// to catch up first. So the earliest start that any point gives is the best one. A record
-// with a date and an uptime gives the start exactly. Before its first point, a run started
-// when the last line of the run before was written.
+// The start of a run follows from points: a line that was persisted at a known time was written
+// before that time, so the run started no later than that time minus the line's uptime. The
+// points are the creation of segments, the entries of the seek file and, if a segment is not a
+// copy, its last write. A sidecar reads lines at once, but may have to catch up first. So the
+// earliest start that any point gives is the best. A record with a date and an uptime gives the
+// start exactly. Before its first point, a run is assumed to have started when the last line of
+// the previous run was written.
 //
 // The zero value is the timeline of a stream about which nothing is known.
 type Timeline struct {
-	run   int           // number of the run, 1 or higher; 0: there was no uptime yet
+	run   int           // number of the run, 1 or higher; 0: there has been no uptime yet
 	up    time.Duration // the highest uptime of the run
 	start time.Time     // of the run; zero: unknown
 	basis basis
-	ahead []time.Time // starts of the next runs, from the last point
+	ahead []time.Time // starts of the next runs, according to the last point
 
 	last      time.Time // the time of the last record that has one
 	estimated bool      // last is estimated
@@ -35,10 +35,11 @@ type Timeline struct {
 	by       time.Time // the next lines were written by then; zero: unknown
 }
 
-// Run returns the number of the present run, 1 or higher; 0: no record had an uptime yet.
+// Run returns the number of the current run, 1 or higher, or 0 if no record has had an uptime
+// yet.
 func (t *Timeline) Run() int { return t.run }
 
-// Last returns the time of the last record that has one, and whether it is estimated.
+// Last returns the time of the last record that has a time, and whether that time is estimated.
 // Zero: no record has a time.
 func (t *Timeline) Last() (at time.Time, estimated bool) { return t.last, t.estimated }
 
@@ -64,7 +65,7 @@ type State struct {
 	Start, Last time.Time
 	Uptime      time.Duration // the highest of the run
 	Run         int
-	Guessed     bool // Start is the end of the run before
+	Guessed     bool // Start is the end of the previous run
 	Exact       bool // Start is from a record with date and uptime
 }
 
@@ -88,12 +89,12 @@ func (t *Timeline) Resume(s State) {
 type basis uint8
 
 const (
-	guessed basis = iota // the end of the run before
+	guessed basis = iota // from the end of the previous run
 	pointed
 	exact
 )
 
-// Date returns the time of a record or, if it has no time, of the last record before it that
+// Date returns the time of a record or, if the record has none, of the last earlier record that
 // has one. It returns false if no record has a time.
 func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 	up, hasUp := r.Since()
@@ -141,7 +142,7 @@ func (t *Timeline) Pass(r *index.Regular) {
 	t.last, t.estimated, t.ahead = r.End, false, nil
 }
 
-// Dated records the time of a record that is not from a JVM's own log, if ok.
+// Dated records, if ok, the time of a record that is not from a JVM's own log.
 func (t *Timeline) Dated(when time.Time, ok bool) {
 	if ok && ul.Believed(when) {
 		t.last, t.estimated = when, false
@@ -157,12 +158,12 @@ func (t *Timeline) begin() {
 	}
 }
 
-// Point records that the next lines, from which ends was made, were written before a time, the
-// last of them shortly before.
+// Point records that the next lines, whose uptimes are in ends, were written before a time, and
+// the last of them shortly before.
 func (t *Timeline) Point(at time.Time, ends Ends) {
 	starts := make([]time.Time, len(ends))
 	for i := len(ends) - 1; i >= 0; i-- {
-		at = at.Add(-ends[i]) // the run before ended no later than this one started
+		at = at.Add(-ends[i]) // the previous run ended no later than this one started
 		starts[i] = at
 	}
 	if begun := min(t.run, 1); begun < len(starts) {
@@ -184,7 +185,7 @@ func (t *Timeline) Point(at time.Time, ends Ends) {
 // Ends is the highest uptime of each run of a JVM in a part of a stream.
 type Ends []time.Duration
 
-// Ends returns the highest uptime of the present run, if there is one, and of each run that
+// Ends returns the highest uptime of the current run, if there is one, and of each run that
 // begins in raw.
 func (t *Timeline) Ends(raw []byte) (e Ends) {
 	if t.run > 0 {
@@ -217,8 +218,8 @@ func (e Ends) add(raw []byte) Ends {
 const lookLines = 100
 
 // begins reports whether a run seems to begin in raw, according to the first and the last
-// uptime in raw. It misses a restart if the restarted JVM logs for longer than the previous
-// JVM did, all within one frame.
+// uptime in raw. It misses a restart if, within one frame, the restarted JVM logs for longer
+// than the previous JVM did.
 func (t *Timeline) begins(raw []byte) bool {
 	first, ok := edgeUptime(bytes.Lines(raw))
 	if !ok {
@@ -229,7 +230,7 @@ func (t *Timeline) begins(raw []byte) bool {
 }
 
 // late reports whether the last line of raw with an uptime seems to be later than a time by
-// which all of raw was written: then the run started earlier than its points say.
+// which all of raw was written. In that case, the run started earlier than its points say.
 func (t *Timeline) late(raw []byte, by time.Time) bool {
 	last, ok := edgeUptime(backwards(raw))
 	return ok && t.basis != exact && !t.start.IsZero() && last <= ul.MaxUptime && t.start.Add(last).After(by)

@@ -8,21 +8,22 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Regular is what a reader needs to know about a segment to continue after it as if the reader
-// had decoded it. Only a segment of a plain log is regular:
+// Regular has what a reader needs to know about a segment in order to continue after it as if
+// it had decoded the segment. Only a segment of a plain log is regular:
 //
-//   - Each line is of Unified Logging and begins with a date and has a level, or it continues
-//     such a line. The first line does not continue another, and the last line ends.
+//   - Each line is a line of Unified Logging that begins with a date and has a level, or
+//     continues such a line. The first line does not continue another line, and the last line
+//     is complete.
 //   - Either all records have an uptime or none has. All uptimes are from the same JVM.
-//   - No line is a marker, reports dropped lines or a cut record, or has another line inside.
+//   - No line is a marker, reports dropped lines or a cut record, or contains another line.
 //
-// A reader counts the Lines of its [Sum].
+// The lines of a regular segment are counted by the Lines of its [Sum].
 type Regular struct {
 	First, Last time.Time // the earliest and the latest time of a record
 
-	Uptimes                  bool // records have them
+	Uptimes                  bool // the records have uptimes
 	Begin, Low, High, Uptime time.Duration
-	End                      time.Time // of the last record, whose uptime is Uptime
+	End                      time.Time // the time of the last record, whose uptime is Uptime
 	Head                     []byte    // the beginning of that record, with all its decorations, at least its level
 }
 
@@ -52,8 +53,8 @@ func (b *Builder) Frame(raw []byte) {
 	}
 }
 
-// Count adds lines of the frames by their levels, as the reader of the source has counted
-// them. The counts of a regular segment replace them.
+// Count adds lines of the frames by their levels, as the reader of the source has counted them.
+// If the segment is regular, its own counts replace them.
 func (b *Builder) Count(lines *[ul.NumLevels]uint32) {
 	for level, n := range lines {
 		b.sum.Lines[level] += uint64(n)
@@ -84,8 +85,8 @@ type regular struct {
 	record ul.Record
 }
 
-// frame examines the lines of a frame. Most lines of a busy log have the same text before the
-// level as the previous line, and so the same times.
+// frame examines the lines of a frame. In a busy log, most lines have the same text before the
+// level as the previous line, and therefore the same times.
 func (r *regular) frame(raw []byte) {
 	if r.odd || len(raw) == 0 {
 		return
@@ -116,7 +117,7 @@ func (r *regular) frame(raw []byte) {
 	}
 }
 
-// header takes in a line that begins a record. No other line begins inside it before at.
+// header receives a line that begins a record. No other line begins inside it before at.
 func (r *regular) header(line []byte) (at int) {
 	if n := len(r.clocks); n > 0 && bytes.HasPrefix(line, r.clocks) {
 		if level := levelAt(line[n:]); level != ul.Unknown && plainEnd(line[n:]) {
@@ -160,7 +161,7 @@ func (r *regular) findMarker(line []byte) {
 	}
 }
 
-// time takes in the time of a record.
+// time receives the time of a record.
 func (r *regular) time(at time.Time) {
 	if !r.any || at.Before(r.First) {
 		r.First = at
@@ -171,7 +172,7 @@ func (r *regular) time(at time.Time) {
 	r.End = at
 }
 
-// uptime takes in the uptime of a record, if it has one.
+// uptime receives the uptime of a record, if it has one.
 func (r *regular) uptime(up time.Duration, has bool) {
 	switch {
 	case !r.any:
@@ -235,7 +236,7 @@ func levelAt(text []byte) ul.Level {
 	return ul.Unknown
 }
 
-// plainEnd reports whether text, which begins with a level, has no other decorations than that
+// plainEnd reports whether text, which begins with a level, has no decorations other than that
 // level and perhaps tags, as in nearly all lines.
 func plainEnd(text []byte) bool {
 	at := bytes.IndexByte(text, ']') + 1

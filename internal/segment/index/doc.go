@@ -1,5 +1,5 @@
-// Package index is the format of a stream's file of sums: what each of its sealed segments
-// holds, so that a question can be answered without decoding the segment.
+// Package index is the format of a stream's file of sums. The file says what each sealed
+// segment of the stream holds, so that a question can be answered without decoding the segment.
 //
 //	writer: Builder.Frame, Builder.Count → Builder.Segment → Entry.Append
 //	reader: Read → Index.Of
@@ -37,24 +37,25 @@
 //     entry: then the writer has written exactly these bytes, so they decode;
 //   - each user who may write the file of sums may write the segment, by owner and mode.
 //
-// A segment without such an entry is decoded. So the file is as trustworthy as the segments:
-// on a volume that several users write to, a user who may not change a segment cannot change
-// what the file says about it.
+// A segment without such an entry is decoded. So the file is as trustworthy as the segments: on
+// a volume to which several users write, a user who may not change a segment cannot change what
+// the file says about the segment.
 //
 // # Crash windows
 //
 //   - After the seal, before the checkpoint: a restart may cut the segment and append to it
-//     again. The size differs from that of the entry. The process that restarts did not append
-//     all of the segment and adds no entry.
-//   - After the seal of a segment that the restart deletes: a segment that later gets the same
-//     number has another creation time, and its entry takes the place of the stale one.
-//   - A power failure leaves any part of the file, since it is not synced: entries up to the
-//     first bad checksum are used, and the writer continues after these.
-//   - While the file is thinned, new entries precede old ones with lower numbers: these are out
-//     of order and not used.
+//     again. Its size then differs from that in the entry. The process that has restarted did
+//     not append all of the segment, so it adds no entry.
+//   - After the seal of a segment that the restart deletes: a later segment with the same
+//     number has another creation time, and its entry takes precedence over the stale one.
+//   - A power failure may leave any part of the file, because it is not synced: entries up to
+//     the first bad checksum are used, and the writer continues after them.
+//   - While the file is thinned, new entries precede old entries with lower numbers, which are
+//     out of order and therefore not used.
 //
 // # Size
 //
-// The file is at most 1 MiB, for 2730 segments. At its bound it loses the entries of deleted
-// segments and the oldest third of the others. A reader reads no more.
+// The file has at most 1 MiB, which is enough for 2730 segments. At this bound, it loses the
+// entries of deleted segments and the oldest third of the others. A reader reads no more than
+// the bound.
 package index

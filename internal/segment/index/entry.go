@@ -38,8 +38,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Append appends the entry in the form that it has in the file. If the entry has a time that the format
-// cannot express, Append appends nothing, and ok is false.
+// Append appends the entry in the form that it has in the file. If the format cannot express a time in
+// the entry, Append appends nothing, and ok is false.
 func (e *Entry) Append(b []byte) (_ []byte, ok bool) {
 	w := fields{b: make([]byte, 0, EntryBytes), ok: true}
 	w.uint(e.Seq)
@@ -84,8 +84,7 @@ func (e *Entry) Append(b []byte) (_ []byte, ok bool) {
 	return append(b, w.b...), true
 }
 
-// Parse returns the entries up to the first damaged or incomplete one, or the first one out
-// of order.
+// Parse returns the entries before the first one that is damaged, incomplete or out of order.
 func Parse(data []byte) []Entry {
 	entries := make([]Entry, 0, len(data)/EntryBytes)
 	for ; len(data) >= EntryBytes; data = data[EntryBytes:] {
@@ -130,7 +129,8 @@ func parse(b []byte) (e Entry, ok bool) {
 	return e, r.ok && e.Seq > 0 && e.Size > 0 && e.lines() <= uint64(e.Raw)
 }
 
-// lines returns how many lines there are. Each takes at least one byte.
+// lines returns how many lines there are: at most Raw, because each line takes at least one
+// byte.
 func (s *Sum) lines() (all uint64) {
 	for _, n := range s.Lines {
 		all += n
@@ -138,7 +138,7 @@ func (s *Sum) lines() (all uint64) {
 	return all
 }
 
-// sound reports whether r can be that of a segment.
+// sound reports whether r can describe a segment.
 func (r *Regular) sound() bool {
 	var record ul.Record
 	record.Parse(r.Head)
@@ -171,8 +171,8 @@ func (f *fields) next() uint64 {
 	return n
 }
 
-// count returns a number of bytes or lines that is so small that a stream's total cannot
-// overflow.
+// count returns a number of bytes or lines. A number so large that a stream's total could
+// overflow is out of range.
 func (f *fields) count() int64 {
 	n := f.next()
 	f.ok = f.ok && n < 1<<48

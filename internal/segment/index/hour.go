@@ -7,8 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// hour reads the clocks of lines of the same hour as an earlier line. The result is that of
-// [ul.Record], in a tenth of its time. The zero value reads no line.
+// hour reads the clocks of lines that were written in the same hour as an earlier line. The
+// results are the same as those of [ul.Record], in a tenth of the time. The zero value reads no
+// line.
 type hour struct {
 	begins []byte // the beginning of such a line: [2026-11-22T10:
 	zone   []byte // the text after its milliseconds: +0000]
@@ -23,7 +24,7 @@ const (
 	timeEnds = atZone + len("+0000]")
 )
 
-// begin takes the hour of a line, whose first decorator is its time.
+// begin remembers the hour of a line whose first decorator is its time.
 func (h *hour) begin(line []byte, when time.Time) {
 	h.begins = h.begins[:0]
 	if into, ok := sinceHour(line); ok {
@@ -44,7 +45,7 @@ func sinceHour(line []byte) (d time.Duration, ok bool) {
 }
 
 // read returns when a line of the hour was written, its uptime if uptimes is set, and where its
-// level is. It accepts only numbers between these.
+// level is. It accepts a line only if nothing but numbers is between these texts.
 func (h *hour) read(line []byte, uptimes bool) (when time.Time, up time.Duration, level int, ok bool) {
 	if len(h.begins) == 0 || !bytes.HasPrefix(line, h.begins) {
 		return when, 0, 0, false

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
-// Index is the file of sums of a stream as it was when it was read. Nil has no entries.
+// Index is the file of sums of a stream as it was when it was read. A nil Index has no entries.
 type Index struct {
 	entries []Entry
 	file    unix.Stat_t
@@ -37,8 +37,8 @@ func Read(dir string) *Index {
 
 // Of returns the sum of a segment, which is valid if the segment's bytes have the size and the
 // CRC-32C in it. start is the segment's creation time: a stream that was deleted and begun again
-// has segments with the same numbers. file is the open segment: Of returns the entry only if each
-// user who may write the file of sums may write the segment too. So a forged entry achieves no
+// has segments with the same numbers. file is the open segment: Of returns a sum only if each
+// user who may write the file of sums may also write the segment. So a forged entry achieves no
 // more than a forged segment would.
 func (x *Index) Of(seq uint64, start time.Time, file *os.File) (Segment, bool) {
 	if x == nil {
@@ -55,7 +55,7 @@ func (x *Index) Of(seq uint64, start time.Time, file *os.File) (Segment, bool) {
 	return x.entries[i].Segment, true
 }
 
-// covers reports whether each user who may write file b may write file a.
+// covers reports whether each user who may write file b may also write file a.
 func covers(a, b *unix.Stat_t) bool {
 	const group, other = unix.S_IWGRP, unix.S_IWOTH
 	if a.Mode&other != 0 {
@@ -64,8 +64,8 @@ func covers(a, b *unix.Stat_t) bool {
 	return a.Uid == b.Uid && (b.Mode&^a.Mode)&(group|other) == 0 && (a.Gid == b.Gid || b.Mode&group == 0)
 }
 
-// Thin returns the entries of existing segments, whose numbers are in order: the newest
-// ones, up to two thirds of the bound.
+// Thin returns the newest entries of existing segments, up to two thirds of the bound. exist
+// has the numbers of these segments in ascending order.
 func Thin(entries []Entry, exist []uint64) []Entry {
 	kept := slices.DeleteFunc(entries, func(e Entry) bool {
 		_, found := slices.BinarySearch(exist, e.Seq)

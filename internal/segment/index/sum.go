@@ -8,16 +8,16 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Sum sums up some lines. The zero value is that of no lines.
+// Sum sums up some lines. The zero value is the sum of no lines.
 type Sum struct {
 	Raw   int64                // bytes of the lines, newlines included
 	Lines [ul.NumLevels]uint64 // continuations have the level of their record
 
-	// First and Last are the earliest and the latest time of the dated lines at the beginnings
-	// and ends of frames, in UTC; zero if no such line is dated.
+	// First and Last are the earliest and the latest time of the dated lines at the beginnings and
+	// ends of frames, in UTC. Zero: no such line has a date.
 	First, Last time.Time
 
-	Gap ul.Gap // the total of the markers
+	Gap ul.Gap // the sum of the gaps of all markers
 }
 
 // nearLines is how many lines at each end of a frame are searched for a date.
@@ -49,7 +49,7 @@ func (s *Sum) Frame(raw []byte) {
 // longestHeader is how much of a line is searched for a date.
 const longestHeader = 4 << 10
 
-// date takes the time of a line, and reports whether it has one.
+// date records the time of a line, and reports whether the line has one.
 func (s *Sum) date(line []byte) bool {
 	var r ul.Record
 	head := bytes.TrimSuffix(line[:min(len(line), longestHeader)], []byte{'\n'})
@@ -71,7 +71,7 @@ func (s *Sum) date(line []byte) bool {
 	return true
 }
 
-// markerBegin is in each marker.
+// markerBegin is a text that every marker contains.
 var markerBegin = []byte("ullage] gap: ")
 
 // Markers adds the gaps of the markers among lines.

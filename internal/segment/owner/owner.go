@@ -1,27 +1,26 @@
 // Package owner asks the sidecar that writes to a destination which lines are not in the
-// durable copy yet. A reader of a copy cannot see that: lines wait on the tmpfs while a disk
-// stalls, and the marker of lines that were dropped meanwhile waits with them.
+// durable copy yet. A reader of a copy cannot see that: while a disk stalls, lines wait on the
+// tmpfs, and so does the marker of lines that were dropped in the meantime.
 //
 //	Of → Destination.Lacks → Lack
 //
 // # Whom to ask
 //
-// The reader knows only the directory of the copy. The sidecar answers at an
-// address that follows from the directory's identity, see [Address], so neither a port nor
-// the disk is involved. The answer is trusted if it comes from the process that the lock
-// file names as the holder of the destination's lock, from a process of the lock file's
-// owner, or from root.
+// The reader knows only the directory of the copy. The sidecar answers at an address that is
+// derived from the directory's identity (see [Address]), so neither a port nor the disk is
+// involved. The answer is trusted if it comes from the process that the lock file names as the
+// holder of the destination's lock, from a process of the lock file's owner, or from root.
 //
-// If nothing answers, the lock decides: the kernel releases it when its holder dies, so
-// leftovers of a dead process mean nothing. A holder that does not answer, because it
-// runs in another pod or is stopped, may have lines that the copy does not show.
+// If nothing answers, the lock decides: the kernel releases the lock when its holder dies, so
+// leftovers of a dead process have no effect. A holder that does not answer, because it runs in
+// another pod or is stopped, may have lines that the copy does not show.
 //
 // # When
 //
-// A sidecar always has some lines that it has just read. Lacks therefore waits until the
-// sidecar has persisted what was on the source when Lacks was called, for at most some
-// seconds, and not at all if its destination fails. A reader that begins then finds
-// everything up to that moment, or knows how much is missing.
+// A sidecar always has some lines that it has just read. So Lacks waits until the sidecar has
+// persisted the lines that were on the source when Lacks was called. It waits for a few seconds
+// at most, and not at all if the destination fails. A reader that begins after that finds
+// everything up to the call, or knows how much is missing.
 package owner
 
 import (
@@ -89,7 +88,7 @@ func Address(dir string) (string, error) {
 	return fmt.Sprintf("@ullage/%x/%d", uint64(st.Dev), st.Ino), nil
 }
 
-// Lack is what the copy lacks. Nil: it lacks nothing that is known.
+// Lack describes what the copy lacks. Nil: it is not known to lack anything.
 type Lack struct {
 	Bytes        int64  `json:"bytes"`
 	DroppedLines int64  `json:"droppedLines"`
@@ -99,7 +98,7 @@ type Lack struct {
 	Unasked string `json:"unasked,omitempty"`
 }
 
-// String completes a sentence that begins by saying how much of the copy was read.
+// String returns the rest of a sentence whose beginning says how much of the copy was read.
 func (l Lack) String() string {
 	if l.Unasked != "" {
 		return "a sidecar owns the destination and cannot be asked what is not in the copy yet: " + printable.Line(l.Unasked)
@@ -141,8 +140,8 @@ func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, 
 	}
 }
 
-// lackOf returns what the copy lacks of the wanted streams according to a status. seen reports
-// that the sidecar has looked at its source since the time.
+// lackOf returns what the copy lacks of the wanted streams according to a status. seen means
+// that the sidecar has looked at its source since that time.
 func lackOf(st admin.Status, wants func(string) bool, until time.Time) (lack *Lack, seen bool) {
 	l, late := Lack{}, false
 	count := func(u admin.Unpersisted) {
@@ -196,7 +195,7 @@ func (d Destination) ask(ctx context.Context) (st admin.Status, asked bool, err 
 	return st, false, nil
 }
 
-// genuine fails unless the peer may own the destination.
+// genuine fails unless the peer can be the owner of the destination.
 func (d Destination) genuine(conn net.Conn, holder segment.Owner, owned bool) error {
 	peer, err := peerOf(conn)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
-// visit is called with a file or directory of ours and the directory that contains it.
+// visit is called with a file or directory of ours, and with the directory that contains it.
 type visit func(dir *os.Root, name string, info fs.FileInfo) error
 
 // eachSegment calls do with every segment and hint file of a destination, and with
@@ -84,10 +84,10 @@ func one(dir *os.Root, name string, do visit) error {
 	return do(dir, name, info)
 }
 
-// measure finds out how large the destination is and when it was last written to.
-// The times of directories are ignored: a run that removes files changes them. The size of
-// a file is divided among its names: a tenant who links one file a thousand times does not
-// make a copy larger.
+// measure finds out how large the destination is and when it was last written to. The times of
+// directories are ignored, because a run that removes files changes them. The size of a file is
+// divided among its names: a tenant who links one file a thousand times does not make a copy
+// larger.
 func (d *destination) measure(dest *os.Root) error {
 	d.bytes = 0
 	count := func(_ *os.Root, _ string, info fs.FileInfo) error {
@@ -118,8 +118,8 @@ func (d *destination) measure(dest *os.Root) error {
 }
 
 // written returns when a file was last written to. The file's owner could set the time of
-// modification to the future and so keep a copy forever. The owner cannot set the time of
-// the inode's last change, and no write is later than that.
+// modification to the future and so keep a copy forever. The owner cannot set the time of the
+// inode's last change, and no write happens after that time.
 func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
 	changed := time.Unix(st.Ctim.Unix())
 	if modified := info.ModTime(); modified.Before(changed) {
@@ -129,8 +129,8 @@ func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
 }
 
 // delete removes our files. While other files are left, it keeps our own directory with the
-// lock, and the directories that hold those files. It also keeps other destinations below
-// this one, which are not foreign.
+// lock, and the directories that hold those files. It also keeps other destinations below this
+// one, which do not count as foreign.
 func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (state string, err error) {
 	if err := dropAll(dest, eachSegment); err != nil {
 		return Failed, err
@@ -154,7 +154,7 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 	if d.path == "." || below {
 		return Removed, nil
 	}
-	// A kubelet may have created the directory as root: then it is left empty.
+	// A kubelet may have created the directory as root: it is then left empty.
 	if err := one(parent, path.Base(d.path), drop); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return Failed, err
 	}

@@ -9,11 +9,10 @@
 // an NFS whose locks only this node sees, nothing is removed at all. The age of a destination is that of its
 // youngest file. It is checked again under the lock, because a sidecar may have written meanwhile.
 //
-// The files are removed first and the lock last: a run that was killed leaves a destination
-// that the next run finds. The directory that holds a destination is kept, whether it is that
-// of a namespace or that of a pod with several JVMs: a kubelet may be about to create another
-// directory in it. A destination may be inside another: the copy of a pod that had one JVM is
-// above the copies that it has with two JVMs.
+// The files are removed first and the lock last: a run that was killed leaves a destination that the next
+// run finds. The directory that holds a destination is kept, whether it belongs to a namespace or to a pod
+// with several JVMs: a kubelet may be about to create another directory in it. A destination may be inside
+// another one: when a pod with one JVM gets a second JVM, its new copies are below its old copy.
 //
 // # What is removed
 //

@@ -35,8 +35,8 @@ func checkLocks(root *os.Root) error {
 	return err
 }
 
-// localLock returns the option that keeps the locks of a device's NFS mount local. Empty: there
-// is no such option, or the file system is not NFS.
+// localLock returns the mount option that keeps the locks of a device's NFS mount local. Empty:
+// there is no such option, or the file system is not NFS.
 func localLock(mountinfo io.Reader, dev uint64) (string, error) {
 	want := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
 	lines := bufio.NewScanner(mountinfo)

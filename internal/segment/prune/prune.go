@@ -32,9 +32,9 @@ type Config struct {
 	// OlderThan is the minimum age at which a destination is removed.
 	OlderThan time.Duration
 
-	// KeepBytes is how much of the old destinations is kept, the youngest first. A
-	// destination larger than the rest of KeepBytes is removed, but older ones that fit
-	// are kept. Zero: none is kept.
+	// KeepBytes is how much of the old destinations is kept, the youngest first. A destination
+	// that does not fit into the rest of KeepBytes is removed, but older ones that fit are kept.
+	// Zero: none is kept.
 	KeepBytes settings.Size
 
 	// DryRun removes nothing.
@@ -67,10 +67,10 @@ func (d *destination) result(now time.Time) Result {
 	return r
 }
 
-// Run prunes the volume that is mounted at dir, and reports every destination in it and every
-// directory that it can't read: the young and the unreadable ones during the search, then the old ones,
-// the oldest last. Only old destinations are held in memory. The error concerns the whole volume
-// or is that of ctx.
+// Run prunes the volume that is mounted at dir, and reports every destination in it and every directory
+// that it can't read. It reports young destinations and unreadable directories during the search, and
+// then the old destinations, the oldest last. Only old destinations are held in memory. The error
+// concerns the whole volume or is that of ctx.
 func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func(Result)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -25,13 +25,14 @@ const (
 type search struct {
 	ctx   context.Context
 	found func(destination)
-	count int // of the destinations and of the directories that can't be read
+	count int // number of destinations and of directories that can't be read
 }
 
-// find finds the destination at a directory and those below. A destination may hold others: the
-// copy of a pod with one JVM is where a later pod with two JVMs has the copies of both. within
-// reports that the directory is in a destination, whose measure has already found what can't be
-// read. The error concerns the volume's own directory, or is that of ctx.
+// find finds the destination at a directory and the destinations below it. A destination may
+// hold others: the directory with the copy of a pod with one JVM also holds the two copies of a
+// later pod with two JVMs. within means that the directory is in a destination, whose measure
+// has already reported what can't be read. The error concerns the volume's own directory, or is
+// that of ctx.
 func (s *search) find(dir *os.Root, at string, depth int, within bool) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
@@ -66,7 +67,8 @@ func (s *search) find(dir *os.Root, at string, depth int, within bool) error {
 	return nil
 }
 
-// findBelow finds the destinations below a directory. The error is that of reading the directory.
+// findBelow finds the destinations below a directory. Its error is an error of reading the
+// directory.
 func (s *search) findBelow(dir *os.Root, at string, depth int, within bool) error {
 	before := s.count
 	err := each(dir, func(e fs.DirEntry) error {

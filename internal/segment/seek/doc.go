@@ -1,7 +1,6 @@
-// Package seek is the format of the seek file of a stream: places in the stream's
-// segments, each with a time by which all lines before it were written. A reader that
-// wants the lines of one minute begins at such a place instead of at the beginning of a
-// segment. A reader also dates lines without dates by these times.
+// Package seek is the format of the seek file of a stream: places in the stream's segments, each with a
+// time by which all lines before it were written. A reader that wants the lines of one minute begins at
+// such a place instead of at the beginning of a segment. These times also date lines that have no date.
 //
 //	writer: Parse → Recorder.Resume → Recorder.See → Entry.Append, Thin
 //	reader: Read → Index.Before, Index.Next, Index.Last
@@ -20,10 +19,10 @@
 //
 // # A hint
 //
-// Nothing depends on the file. The writer appends an entry after the commit whose end it
-// names, and never syncs the file. A reader uses the entries before the first one that is
-// damaged or out of order if their segment exists and has a frame at the offset. Without any,
-// it reads as if there were no file.
+// Nothing depends on the file. The writer appends an entry after the commit whose end the entry names,
+// and never syncs the file. A reader uses the entries before the first one that is damaged or out of
+// order if their segment exists and has a frame at the offset. If there is no such entry, it reads as
+// if there were no file.
 //
 // # Size
 //
@@ -35,9 +34,9 @@
 //
 // # Clocks
 //
-// A line is written before it is read, so the time of reading is a bound, unless the clock
-// is set back between the two. The writer compares the system clock with the clock that
-// counts from boot and, after a restart, with both clocks of the last entry. If the system
-// clock was set back, the entry has the time that the clock would have shown otherwise. Steps of
-// less than 5 s may be missed; [Slack] covers them.
+// A line is written before it is read, so the time of reading is an upper bound, unless the clock is
+// set back in between. The writer compares the system clock with the clock that counts from boot and,
+// after a restart, with both clocks of the last entry. If the system clock was set back, the entry has
+// the time that the clock would show otherwise. Steps of less than 5 s may be missed; [Slack] covers
+// them.
 package seek

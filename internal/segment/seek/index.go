@@ -9,11 +9,11 @@ import (
 	"github.com/ullage/ullage/internal/base/untrusted"
 )
 
-// Slack is how much earlier than a time a reader begins. Backward steps of the clock that the
-// writer has missed are shorter.
+// Slack is how much earlier than a given time a reader begins. Backward steps of the clock that
+// the writer may miss are shorter than Slack.
 const Slack = 10 * time.Second
 
-// Index is the seek file of a stream as it was when it was read. Nil has no entries.
+// Index is the seek file of a stream as it was when it was read. A nil Index has no entries.
 type Index struct{ entries []Entry }
 
 // Read reads at most most bytes of the seek file in the directory of a stream. A file that is
@@ -54,8 +54,8 @@ func (x *Index) Before(seq uint64, start, since time.Time) (offset int64) {
 	}
 	latest := since.Add(-Slack).UnixMilli()
 	for _, e := range x.entries[x.find(seq, 0):] {
-		// The time of an entry covers only the lines since the entry before it: a lower
-		// time after a later one comes from a clock that was set back.
+		// The time of an entry covers only the lines since the previous entry: a time that is earlier
+		// than that of the previous entry is due to a clock that was set back.
 		if !e.in(seq, start) || e.Time >= latest {
 			break
 		}

@@ -5,7 +5,7 @@ import "time"
 const (
 	every      = 10 * time.Second // between two entries,
 	everyBytes = 1 << 20          // or so many bytes on disk
-	silence    = 5 * time.Second  // without a commit: the commit before it gets an entry too
+	silence    = 5 * time.Second  // without a commit: the last commit before the silence gets an entry too
 )
 
 // Place is the end of a commit.
@@ -16,7 +16,7 @@ type Place struct {
 }
 
 // Recorder decides which commits of a stream get an entry and computes these entries. The zero
-// value is for a stream without a seek file.
+// value is right for a stream without a seek file.
 type Recorder struct {
 	last   Entry // the last one in the file
 	seen   Entry // for the last commit, whether in the file or not
@@ -25,11 +25,11 @@ type Recorder struct {
 	time   int64 // all lines since last were written by then; zero: there are no such lines
 }
 
-// Resume continues after the entries of a file and returns how many of them are valid:
-// entries after at name places that were cut off, or belong to a deleted stream.
+// Resume continues after the entries of a file and returns how many of them are valid. Entries
+// after the place at are not: their places were cut off, or they belong to a deleted stream.
 func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
 	for kept = len(entries); kept > 0 && compare(entries[kept-1], Entry{Seq: at.Seq, Offset: at.Offset}) > 0; kept-- {
-		r.time = max(r.time, entries[kept-1].Time) // also covers lines that are still there
+		r.time = max(r.time, entries[kept-1].Time) // it may also cover lines that are still there
 	}
 	r.last, r.seen = Entry{}, Entry{}
 	if kept == 0 {
@@ -46,10 +46,10 @@ func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
 // milliseconds since boot at that time. It returns the entries to append, usually none. The
 // caller writes them and calls Wrote.
 //
-// When a silence ends, the commit before it gets an entry: a JVM may have ended there, and
-// another may have begun.
+// When a silence ends, the last commit before it gets an entry: one JVM may have ended there,
+// and another may have begun.
 func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
-	wall := read.UnixMilli() + 1 // so that a line of the same millisecond is before it
+	wall := read.UnixMilli() + 1 // so that a line of the same millisecond is earlier
 	silent := r.clock.known && wall-r.clock.wall >= silence.Milliseconds()
 	r.latest = r.clock.latest(wall, up)
 	last, covered := r.last, r.time
@@ -66,7 +66,7 @@ func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
 	return due
 }
 
-// isFar reports whether e is so far past last that it gets an entry.
+// isFar reports whether e is far enough past last to get an entry.
 func isFar(last, e Entry) bool {
 	since, from := e.Start, int64(0) // the name of a segment has a time, too
 	if last.Seq == e.Seq && last.Start == e.Start {
@@ -88,10 +88,10 @@ func (r *Recorder) Wrote(due []Entry) {
 const (
 	stepMin = time.Second     // a step back by less than this plus a thousandth of the time that has passed
 	stepMax = 5 * time.Second // may be an adjustment of the clock, if it is not longer than this
-	day     = 24 * time.Hour  // a longer one is not a step: the node or its boot is a different one
+	day     = 24 * time.Hour  // a longer one is not a step: the node is different, or was booted again
 )
 
-// clock notices that the system clock is set back.
+// clock notices when the system clock is set back.
 type clock struct {
 	wall  int64
 	up    uint32

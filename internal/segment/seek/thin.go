@@ -12,8 +12,8 @@ func Bound(disk int64) int64 { return min(max(disk/1024, 4<<10), MaxBytes) }
 
 // Thin returns the bound for the given segments, which are all that exist, in order, and
 // entries that take at most three quarters of the bound. It leaves out the entries of other
-// segments. The newest entries, for half of the bound, are kept; of the older ones Thin keeps
-// some at equal distances. The next entry inherits the time of an entry that is left out,
+// segments. The newest entries are kept, up to half of the bound; of the older ones, Thin keeps
+// some at equal distances. The time of an entry that is left out passes to the next entry,
 // because the time of an entry covers the lines since the previous entry.
 func Thin(entries []Entry, segs []Segment) (kept []Entry, bound int64) {
 	ends, disk := place(&entries, segs)
@@ -36,8 +36,8 @@ func Thin(entries []Entry, segs []Segment) (kept []Entry, bound int64) {
 	return kept, bound
 }
 
-// place leaves out the entries without a segment. It returns where the others are among the
-// bytes of all segments, and how many bytes all segments have.
+// place leaves out the entries without a segment. It returns where the other entries are among
+// the bytes of all segments, and how many bytes all segments have.
 func place(entries *[]Entry, segs []Segment) (ends []int64, disk int64) {
 	kept, all := (*entries)[:0], *entries
 	for _, s := range segs {
