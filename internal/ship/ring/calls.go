@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A step is one of the system calls of a drain.
+// A step is one of a drain's system calls.
 type step string
 
 // The steps, in the order of a drain.

@@ -10,10 +10,10 @@ import (
 // in another ring.
 const abandonAfter = 10 * time.Second
 
-// A tally counts the findings in the records of one step.
+// A tally counts what was found in the records of one step.
 type tally struct {
 	events [ul.NumLevels]uint64
-	cut    [ul.NumLevels]uint64 // of these events, those with a part missing
+	cut    [ul.NumLevels]uint64 // events among them that lack a part
 	claims uint64               // claims that were never completed
 	words  uint64               // bad words
 }

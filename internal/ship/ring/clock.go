@@ -32,8 +32,8 @@ func wallAhead() int64 {
 	return 0
 }
 
-// anchor shifts the dates of the entry and of later entries by as much as the wall clock was set since the last
-// look. Suspending the machine has the same effect, since its monotonic clock stops. The entry records the
+// anchor shifts the dates of this and later entries by the amount by which the wall clock was set since the
+// last look. Suspending the machine looks the same, because its monotonic clock stops. The entry records the
 // shift, so that another process renders the same lines.
 func (e *entry) anchor(ahead int64) {
 	if ahead == 0 {

@@ -38,10 +38,9 @@
 //
 // # Claims
 //
-// A record is claimed before it is complete. A drain waits at a claim: the thread may be
-// preempted, at a safepoint, or in a debugger. The drain passes over a claim only when the
-// JVM is gone. The log call of such a claim has never returned. The kernel knows whether the
-// JVM is gone: it grants a read lease on a file that no process has open or mapped for
+// A record is claimed before it is complete. A drain waits at a claim: the thread may be preempted, at a safepoint, or
+// in a debugger. The drain skips a claim only when the JVM is gone. The log call that made such a claim never returned.
+// The kernel knows whether the JVM is gone: it grants a read lease on a file that no process has open or mapped for
 // writing.
 //
 // If a ring is full after one claim for ten seconds, or has bytes that no writer writes,
@@ -51,13 +50,12 @@
 //
 // # Memory order
 //
-// The two sides share pages and no lock. The JVM's loads and stores are those of Ring.java. They use
-// VarHandles, whose modes the Java memory model defines for threads; each JVM emits the same
-// instructions for memory that another process maps. The sidecar's loads and stores are those of the
-// kernel in pread and pwrite: plain ones, of at least 8 aligned bytes at a time. A processor with a
-// weak memory order, such as arm64, may reorder all of them, with the following exceptions. For
-// arm64, these were derived by reasoning and not by a test: jcstress (make java-stress) interleaves
-// the JVM's half on the machine on which it runs.
+// The two sides share pages and no lock. The JVM's loads and stores are those of Ring.java. They use VarHandles, whose
+// modes the Java memory model defines for threads; JVMs emit the same instructions for memory that another process
+// maps. The kernel does the sidecar's loads and stores, in pread and pwrite. They are plain, and of at least 8 aligned
+// bytes at a time. A processor with a weak memory order, such as arm64, may reorder all of them, with the following
+// exceptions. For arm64, these were derived by reasoning and not by a test: jcstress (make java-stress) interleaves the
+// JVM's half on the machine on which it runs.
 //
 //		JVM                                     sidecar
 //		H  head, getAcquire; complement         T  pread: tail, counters

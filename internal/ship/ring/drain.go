@@ -52,7 +52,7 @@ type drops struct {
 	gap   ul.Gap
 }
 
-// blocked is the word at which reading waits.
+// blocked describes the word at which reading waits.
 type blocked struct {
 	pos   uint64
 	state state // free: just claimed, or reading is not waiting
@@ -113,7 +113,7 @@ func (d *drain) plausible(tail, freed uint64) bool {
 func (d *drain) resume(c control) error {
 	e := &d.last
 	if d.freed = e.from; e.pos != e.to {
-		d.freed = e.pos // the entry is for a late record
+		d.freed = e.pos // the entry has a late record
 	}
 	d.owed = true
 	if c.intact && c.head == e.pos {
@@ -194,7 +194,7 @@ func (d *drain) look(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The drain knows which bytes were returned before the JVM can know.
+	// The drain knows that bytes were returned before the JVM can know it.
 	if c.tail < d.last.pos || !d.plausible(c.tail, d.freed) {
 		return because(reasonCursor, "the ring has tail %d, %d were read, and %d freed", c.tail, d.last.pos, d.freed)
 	}
@@ -205,8 +205,8 @@ func (d *drain) look(now time.Time) error {
 	return nil
 }
 
-// drops returns the events that the ring has refused since the last marker. It refused them between the last
-// two looks.
+// drops returns the events that the ring has refused since the last marker. The ring refused them between
+// the last two looks.
 func (d *drain) drops(c control, now time.Time) drops {
 	seen := c.dropped
 	var gap ul.Gap
@@ -247,8 +247,8 @@ func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 		return nil, t, err
 	}
 	n := d.measure(b, e, &t)
-	// The same bytes are read once more, so that every byte was read after the word that completes
-	// it.
+	// The same bytes are read once more, so that every byte is read after the word that completes
+	// its record.
 	if err := d.file.data(b[:n], e.pos); err != nil {
 		return nil, t, err
 	}

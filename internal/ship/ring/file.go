@@ -191,7 +191,7 @@ func (f *file) control() (c control, err error) {
 // at returns the offset of a position in the file.
 func (f *file) at(pos uint64) int64 { return dataAt + int64(pos&(f.capacity-1)) }
 
-// span returns how many bytes there are from a position to the end of the data.
+// span returns the number of bytes from a position to the end of the data.
 func (f *file) span(pos uint64) uint64 { return f.capacity - pos&(f.capacity-1) }
 
 // data reads the data at a position. The data does not wrap around.
@@ -259,7 +259,7 @@ func (f *file) openForWriting() error {
 }
 
 // writerless reports whether the JVM is gone. No process opens a ring again, so the answer yes
-// is final. While the kernel does not answer, lease is the reason.
+// is final. While the kernel does not answer, the field lease has the reason.
 func (f *file) writerless() (is bool) {
 	f.closeForWriting()
 	is, f.lease = unwritten(f.fd)

@@ -33,14 +33,14 @@ type entry struct {
 	lates     int
 	abandoned bool
 
-	// clock is how far the wall clock was ahead of the monotonic one at the last look. It is 0 if there was no look,
-	// or if an earlier version wrote the entry. shift is by how much the wall clock was set since the ring's first
-	// entry. It changes the dates of this entry.
+	// clock is how far the wall clock was ahead of the monotonic clock at the last look. It is 0 if there was no
+	// look, or if an earlier version wrote the entry. shift is how far the wall clock has been set since the
+	// ring's first entry. The dates of this entry are shifted by it.
 	clock, shift int64
 }
 
-// maxLate bounds the number of claims that are skipped in an abandoned ring. There is one for each
-// thread that was in the middle of an event. If there are more, reading waits at the next one.
+// maxLate bounds the number of claims that are skipped in an abandoned ring. Each thread that was
+// in the middle of an event has left one. If there are more, reading waits at the next claim.
 const maxLate = 16
 
 // isLate reports whether the record at a position was skipped.
@@ -143,7 +143,8 @@ func (p *packer) take() uint64 {
 	return v
 }
 
-// fields calls each for every number of e, in the order of the slot.
+// fields calls each or signed for every number of e, in the order in which they are in the
+// slot.
 func (e *entry) fields(each func(*uint64), signed func(*int64)) {
 	each(&e.seq)
 	for _, id := range []*position.Identity{&e.ring, &e.text} {

@@ -41,7 +41,7 @@ const (
 	// The control block. The sidecar writes the head; the JVM writes everything else.
 	controlAt      = 4096
 	controlBytes   = 512
-	closedBit      = 1 << 62 // a bit of the tail: the JVM has returned the ring and makes no more claims
+	closedBit      = 1 << 62 // a bit of the tail: the JVM has returned the ring and claims nothing more
 	headAt         = 128     // u64, followed by its complement
 	dropsAt        = 256     // u64 by reason and level
 	droppedBytesAt = dropsAt + 8*ul.NumReasons*ul.NumLevels
@@ -60,8 +60,8 @@ const (
 	payloadAt  = 24
 	maxPayload = 32 << 10
 
-	// maxPad is the longest pad: the rest of the ring that was too short for a claim,
-	// together with the claim of a thread that had no stack left.
+	// maxPad is the length of the longest pad: the rest of the ring, which was too short for a
+	// claim, and the claim of a thread that had no stack left.
 	maxPad = 2 * (payloadAt + maxPayload)
 )
 

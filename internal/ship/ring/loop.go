@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Run takes events out of rings until ctx ends. Then it takes out the rest, for a short time at most. It
-// calls ending once it has looked at each ring one more time after the end of ctx. From then on, each ring
-// that still has events has its text open for writing.
+// Run takes events out of rings until ctx ends. Then it takes out the remaining events, but only for a
+// short time. It calls ending once it has looked at each ring one more time after the end of ctx. From
+// then on, each ring that still has events has its text open for writing.
 func (r *Rings) Run(ctx context.Context, ending func()) {
 	timer := kernel.NewTimer(0)
 	defer timer.Stop()
@@ -45,8 +45,8 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 }
 
 // wait waits for a pause, for a requested listing, or for done, and reports whether done was closed. A pause of
-// 0 means that there is more to take. In that case, wait does not set a timer, after which the goroutine would
-// also have to wait for a processor.
+// 0 means that there is more to take. In that case, wait sets no timer: after a timer, the goroutine might have
+// to wait for a processor.
 func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struct{}) bool {
 	if pause == 0 {
 		select {
@@ -104,7 +104,7 @@ func (r *Rings) ask() {
 }
 
 // round takes one step of each ring, and returns when the next round is due. If all is set, it does everything at
-// once, including a listing and the question whether JVMs are gone.
+// once: it also lists the source and asks whether JVMs are gone.
 func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +160,8 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 }
 
 // floodPace is the time until the next look at a ring that a flood of events fills. At 100 MB/s, half of 4 MiB is
-// full after 20 ms. So a drain may be late by most of that time, as happens if the kernel runs other threads.
+// full after 20 ms. So a drain may be late by most of that time, for instance because the kernel runs other
+// threads.
 const floodPace = 2 * time.Millisecond
 
 // paceBehind returns the time until the next look at a ring whose last event was the given time ago. The look itself
@@ -212,7 +213,7 @@ func (r *Rings) remove(n name, d *running, now time.Time) {
 		return
 	}
 	r.end(n)
-	r.seen.asked = true // another ring may have its turn
+	r.seen.asked = true // another ring may now get its turn
 }
 
 // tick asks whether JVMs are gone and checks the files of the rings.
@@ -238,7 +239,8 @@ func (r *Rings) tick(now time.Time) {
 }
 
 // unanswered records that the kernel does not show whether a ring's JVM is gone. Such a ring is read but never
-// removed. Without this warning, the first sign would be that a later start of the JVM finds too many rings.
+// removed. Without this warning, the problem would first show when the JVM is restarted and finds too many
+// rings.
 func (r *Rings) unanswered(n name, why error) {
 	r.metrics.errors.WithLabelValues(reasonLease).Inc()
 	// messages.md#events: The sidecar does not run as the JVM's user, so the kernel does not
@@ -248,8 +250,8 @@ func (r *Rings) unanswered(n name, why error) {
 		"hint", "run the sidecar as the JVM's user: the ring is read, and is never removed")
 }
 
-// checkText closes a text that was unlinked. Tail reads the old file to its end, but new lines in it would stay
-// unread after a restart.
+// checkText closes a text that was unlinked. Package tail reads the old file to its end, but after a restart,
+// new lines in it would stay unread.
 func (d *drain) checkText() {
 	if d.text == nil || d.owed {
 		return

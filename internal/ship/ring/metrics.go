@@ -41,8 +41,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// begin gives every metric a value. Otherwise, a rate or an increase would miss the step with which
-// a counter appears.
+// begin gives every metric a value. Otherwise, rate and increase would miss the first step of a
+// counter.
 func (m *metrics) begin() {
 	if m.begun {
 		return

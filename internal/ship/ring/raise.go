@@ -7,11 +7,11 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// raised is a ring's request to its JVM.
+// raised is the request in a ring to its JVM.
 type raised struct {
 	levels loggers.Levels
 
-	// whole reports that the ring has the levels in the form that this package writes. A killed
+	// whole means that the ring has the levels in the form that this package writes. A killed
 	// process or the application may have left something else.
 	whole bool
 
@@ -24,8 +24,8 @@ const (
 	allShift        = 8
 	generationShift = 16
 
-	// The rules at loggersAt have a check of everything after it, the generation, the length of the text, and the
-	// text of [loggers.Levels].
+	// At loggersAt are a checksum of everything after it, the generation, the length of the text, and the text of
+	// [loggers.Levels].
 	rulesCheck      = 0
 	rulesGeneration = 4
 	rulesLength     = 8
@@ -62,8 +62,8 @@ func parseRaised(h []byte) (r raised) {
 	return r
 }
 
-// raise asks the JVM for levels, unless the ring already does. It writes the rules first. The word has their
-// generation, so that a JVM does not mistake other rules for them.
+// raise asks the JVM for levels, unless the ring already does. It writes the rules first. The word has the
+// generation of the rules, so that a JVM does not use other rules by mistake.
 func (f *file) raise(to loggers.Levels) error {
 	if f.raised.whole && f.raised.levels == to {
 		return nil

@@ -16,8 +16,8 @@ const (
 	blockBytes = 128 << 10 // bytes of the ring to read at once
 	enoughText = 256 << 10 // once a step has this much text, it begins no further record
 
-	// mostText bounds the text of one step: each byte of the last record may become four bytes, with a
-	// tab in front, and a marker follows.
+	// mostText bounds the text of one step: each byte of the last record may become four bytes and a
+	// tab, and a marker may follow.
 	mostText = enoughText + 5*maxPayload + 64<<10
 )
 
@@ -25,8 +25,8 @@ const (
 //
 //	[2026-11-21T10:49:00.123+0000][5001000001ns][99][info][event] 17 after connect
 //
-// The decorations are UL's: time, timenanos, thread, level, tags. The thread is Java's number of the thread, not the
-// operating system's number as in UL.
+// The decorations are UL's: time, timenanos, thread, level, tags. The thread has Java's number, unlike in UL, which
+// has the operating system's.
 type renderer struct {
 	file      *file
 	ahead     func() int64 // wallAhead
@@ -94,7 +94,7 @@ var levelTag = func() (tags [ul.NumLevels]string) {
 }()
 
 // appendFurther appends the further lines of a record. A further line must not look like the
-// first line of another record, whether of events or in a format of applications.
+// first line of another record, be it an event or a record in an application's format.
 func appendFurther(out, text []byte) []byte {
 	for {
 		end := bytes.IndexByte(text, '\n')
@@ -159,14 +159,14 @@ func appendEscaped(out, text []byte) []byte {
 // plain returns how many bytes at the beginning of text need no escape.
 func plain(text []byte) int {
 	for i := 0; i < len(text); i++ {
-		// Examine eight bytes at a time, as long as all of them are plain. The high bit of
-		// a byte is set if the byte is below 0x20, or 0x7f.
+		// Examine eight bytes at a time while all of them are plain. The high bit of a byte is set if
+		// the byte is below 0x20, or 0x7f.
 		const ones, high = 0x0101010101010101, 0x8080808080808080
 		for ; i+8 <= len(text); i += 8 {
 			x := le.Uint64(text[i:])
 			del := x ^ 0x7f*ones
 			if found := ((x-0x20*ones)&^x | (del-ones)&^del) & high; found != 0 {
-				i += bits.TrailingZeros64(found) / 8 // the lowest set bit is always right
+				i += bits.TrailingZeros64(found) / 8 // only the lowest set bit is reliable
 				break
 			}
 		}
@@ -180,8 +180,7 @@ func plain(text []byte) int {
 	return len(text)
 }
 
-// templates holds the texts that records with numbers refer to. The JVM only appends to
-// them.
+// templates holds the texts to which records with numbers refer. The JVM only appends to them.
 type templates struct {
 	file  *file
 	texts [][]byte
@@ -189,7 +188,8 @@ type templates struct {
 }
 
 // expand appends the template with the given ordinal, counted from 1, with a number in place of each {}.
-// Numbers without a place follow the text. If there is no such template, all numbers follow the ordinal.
+// Numbers for which the text has no {} follow it. If there is no such template, all numbers follow the
+// ordinal.
 func (t *templates) expand(out []byte, id int, numbers []byte) []byte {
 	text := t.text(id)
 	if text == nil {

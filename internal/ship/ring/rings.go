@@ -16,15 +16,15 @@ import (
 
 const (
 	// errorPace is the time until the next look at a ring that waits for its turn or for its JVM to end. noPace is
-	// the time if there is no ring; Wake is called earlier.
+	// the time if there is no ring: Wake ends that wait.
 	errorPace = 20 * time.Millisecond
 	noPace    = time.Hour
 
-	// tickInterval is the time between two checks whether a JVM is gone.
+	// tickInterval is how often Run checks whether JVMs are gone.
 	tickInterval = time.Second
 
-	// lastWords is how long Run continues after the end of its context while a ring has a writer. Draining the
-	// source waits a little longer, for the lines of such a ring.
+	// lastWords is how long Run continues after the end of its context while a ring has a writer. The drain of
+	// the source waits a little longer than that, to read the lines of such a ring.
 	lastWords = 400 * time.Millisecond
 
 	// maxRings is how many rings are read at a time. Each has four descriptors, for which package tail leaves room. A
@@ -52,7 +52,7 @@ type Rings struct {
 
 	buffers buffers
 
-	refused map[name]string // reasons why rings could not be opened at the last listing
+	refused map[name]string // why rings could not be opened at the last listing
 	logged  map[string]bool // reasons that have been logged
 }
 
@@ -104,8 +104,8 @@ func (r *Rings) Open(source, state *os.File) {
 	r.Wake()
 }
 
-// Wake reports that the source has rings. It may be called each time that rings are found: Run then lists the
-// rings, unless it already knows all of them. Wake does not wait.
+// Wake reports that the source has rings. It may be called whenever rings are found: Run then lists them
+// unless it already knows all of them. Wake does not wait.
 func (r *Rings) Wake() {
 	if r.mu.TryLock() {
 		known := r.work != nil && !r.seen.unsettled && len(r.refused) == 0 && !r.changed()

@@ -51,7 +51,7 @@ func (d *drain) finish(lines []byte) error {
 }
 
 // giveBack lets the JVM claim the bytes of the last entry again, unless the JVM is gone or the ring is
-// abandoned. After an error of setHead, the JVM may have seen the head, so the bytes are not zeroed
+// abandoned. If setHead fails, the JVM may still have seen the new head, so the bytes are not zeroed
 // again.
 func (d *drain) giveBack() error {
 	e := &d.last
@@ -60,7 +60,7 @@ func (d *drain) giveBack() error {
 			if err := d.file.zero(e.from, e.to); err != nil {
 				return err
 			}
-			d.freed = e.to // must be set before the JVM can know
+			d.freed = e.to // must be set before the JVM can see the new head
 		}
 		if err := d.file.setHead(e.to); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (d *drain) settle() error {
 func (d *drain) again() ([]byte, error) {
 	e := &d.last
 	if e.to-e.from > min(d.file.span(e.from), blockBytes) {
-		return nil, nil // no step takes that much
+		return nil, nil // no step takes that many bytes
 	}
 	d.reserve()
 	b := d.block[:e.to-e.from]

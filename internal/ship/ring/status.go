@@ -14,7 +14,7 @@ func (r *Rings) Show(st *admin.Status) {
 	st.Events, st.EventsDropped = admin.SamplesOf(r.metrics.events).Sum(), admin.SamplesOf(r.metrics.dropped).Sum()
 }
 
-// Status returns the rings by name.
+// Status returns the rings in the order of their names.
 func (r *Rings) Status() (all []admin.Ring) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

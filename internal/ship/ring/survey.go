@@ -18,7 +18,7 @@ type Surveyed struct {
 	Capacity int64          // 0 if there is a Problem
 	Used     int64          // claimed, and not returned
 	Refused  uint64         // events refused since the start of the JVM
-	Raised   loggers.Levels // levels that are wanted whatever the JVM's own settings are
+	Raised   loggers.Levels // levels that are wanted in spite of the JVM's own settings
 	Problem  string         // why the file could not be read
 }
 

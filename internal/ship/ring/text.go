@@ -35,8 +35,8 @@ func openText(c *calls, source *os.File, n name, flags int) (*text, error) {
 	return &text{calls: c, f: f, id: position.Identify(&st)}, nil
 }
 
-// takeText opens or creates the text of a name and returns the offset for further lines. An
-// existing text was left by a process whose journal was lost.
+// takeText opens or creates the text of a name. It returns the offset at which further lines
+// begin. An existing text was left by a process whose journal was lost.
 func takeText(c *calls, source *os.File, n name) (*text, int64, error) {
 	t, err := openText(c, source, n, unix.O_CREAT)
 	if err != nil {
