@@ -12,15 +12,15 @@ import (
 // many. Further files wait on the tmpfs until others are finished.
 const MaxFiles = 2048
 
-// Absent keeps the positions of files that are not held. They come from a checkpoint, or
-// from the time when the files were held.
+// Absent keeps the positions of files that are not held. The positions were in a checkpoint, or
+// date from the time when the files were held.
 //
-// A position waits while its file may still be in the directory: the file has a second
-// name, or a name that does not match, or the Source holds as many files as it may, or a
-// JVM renamed the file during the scan. A waiting position stays in the checkpoint, and its
-// stream is treated as unread. The wait ends with a scan of the whole directory that does
-// not find the file. The position is then still kept in case the file comes back, until
-// waiting positions need the room.
+// A position waits while its file may still be in the directory: the file has a second name, or
+// a name that does not match, or the Source already holds as many files as it may, or a JVM
+// renamed the file during the scan. A waiting position stays in the checkpoint, and its stream
+// is treated as unread. The wait ends with a scan of the whole directory that does not find the
+// file. The position is then still kept in case the file comes back, until waiting positions
+// need the room.
 type Absent struct {
 	Saved   map[position.Identity]Known
 	Waiting map[position.Identity]struct{}
@@ -39,9 +39,9 @@ func newAbsent() Absent {
 	}
 }
 
-// An aside is a finished file that keeps its name and was closed so that another file can
-// be held. If files are not unlinked, files beyond the number of descriptors get their turn
-// in this way. An aside is held again once it changes.
+// An aside is a finished file that keeps its name and was closed so that another file can be
+// held. If files are not unlinked, this is how files beyond the number of descriptors get their
+// turn. The file is held again once it changes.
 type aside struct{ size, changed int64 }
 
 // Full reports whether no more positions can be kept. Positions that do not wait for

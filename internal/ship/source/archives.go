@@ -1,8 +1,8 @@
 package source
 
-// Archives remembers the last archive of a stream that was seen. HotSpot numbers archives in
-// a cycle, so a missing number is an archive that was created and overwritten unseen. (A
-// whole cycle leaves no gap, so the count is a lower bound.)
+// Archives remembers the last archive of a stream that was seen. HotSpot numbers archives in a
+// cycle, so a missing number is an archive that was created and overwritten unseen. (If a whole
+// cycle goes unseen, no number is missing, so the count is a lower bound.)
 type Archives struct {
 	next    int // the number that the next archive should have; 0 before the first one
 	waiting int // the number of the last listing in which a file of the stream waited because too many are held; 0: none
@@ -26,8 +26,7 @@ func (a *Archives) Take(number int) (missing int) {
 	return missing
 }
 
-// Settle ends a scan whose last listing is pass. After archives that waited, the numbers
-// begin again.
+// Settle ends a scan whose last listing is pass. If archives waited, counting starts over.
 func (a *Archives) Settle(pass int) {
 	if a.waiting == 0 {
 		return

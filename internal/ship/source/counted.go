@@ -16,11 +16,11 @@ type Counted struct {
 	last header // the last header before that offset
 }
 
-// TakeCuts returns how many of the lines in data, which lies at offset, HotSpot began on a
-// full tmpfs and could not complete, and for how long no line followed them. HotSpot fills
-// the page and discards the rest of the message. Once there is room, it writes its next
-// message at the same place. So such a line continues at the beginning of a page with a
-// prefix like those of the lines around it. Each page is examined once.
+// TakeCuts returns how many of the lines in data, which is at offset, HotSpot began on a full
+// tmpfs and could not complete, and how long it took until another line followed. HotSpot fills
+// the page and discards the rest of the message. Once there is room, it writes its next message
+// at the same place. So at the beginning of a page, such a line continues with a prefix like
+// those of the lines around it. Each page is examined once.
 //
 // Data ends with a line end, unless a line is longer than one read. A loss between two
 // lines does not show: the next line is like any other.
@@ -75,11 +75,11 @@ func lastHeader(data []byte, before header) header {
 	return before
 }
 
-// cutAt reports whether another line begins at data[i], inside a line, and how much later
-// that line was written. The prefix of the new line must have the same decorators as the
-// line around it. If that line was cut inside its prefix, the prefix is compared with the
-// last line before it that has decorations; before all of data, that is h. The rest of a
-// single prefix is not a beginning, because it lacks the first decorators.
+// cutAt reports whether another line begins at data[i], inside a line, and how much later that
+// line was written. The prefix of the new line must have the same decorators as the line around
+// it. If that line was cut inside its prefix, the last earlier line with decorations is used
+// for the comparison: h, if data has no such line. The rest of a single prefix is not a
+// beginning, because it lacks the first decorators.
 func (h header) cutAt(data []byte, i int) (took time.Duration, is bool) {
 	glued := headerOf(lineAt(data, i))
 	if glued.present == 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // gluedFile makes the log of a JVM in which a full tmpfs cuts a record at the end of about every
-// second page. The cut record is glued to a later one. Glued is the number of these places.
+// second page. The cut record is glued to a later one. glued is the number of these places.
 func gluedFile(rng *rand.Rand, records *lab.Records) (file []byte, glued int) {
 	cut := false
 	for range 2000 {

@@ -9,9 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// A File is one content of a source file. While the file has this content, the File holds
-// it open. Of an earlier content, only records in the spool are left. The comment of the
-// package lists which part changes which field.
+// A File is one content of a source file. While the file has this content, the File holds it
+// open. An earlier content has only records in the spool. The comment of the package lists
+// which part changes which field.
 type File struct {
 	Of     position.Content
 	Stream *Stream
@@ -28,14 +28,13 @@ type File struct {
 	awaited   awaited
 
 	Unaligned bool // its lines may already be persisted
-	Unheld    bool // the file did not hold its saved position: it was truncated while no sidecar was running
+	Unheld    bool // the file did not hold its saved position, because it was truncated while no sidecar was running
 	Stuck     bool // none of its lines can be moved or dropped now
 }
 
-// awaited is a position in a content, and the time when it first became known that all
-// lines before the position have to become durable. The next position is chosen once this
-// one is durable, so that the time advances even if a content always has something to
-// commit.
+// awaited is a position in a content, with the time when it first became known that all lines
+// before the position have to become durable. Once this position is durable, the next one is
+// chosen. So the time advances even if the content always has something to commit.
 type awaited struct {
 	to    int64
 	since time.Time // zero: nothing is awaited
@@ -78,8 +77,8 @@ func (k Known) Content(id position.Identity) position.Content {
 	return position.Content{Identity: id, Epoch: k.Epoch}
 }
 
-// Named returns the stream of the file's name. A file without a name belongs to the stream
-// that its lines went to.
+// Named returns the stream that the file's name determines. A file without a name belongs to
+// the stream to which its lines went.
 func (f *File) Named() string {
 	if f.Entry.Name == "" {
 		return f.Stream.Name
@@ -96,8 +95,8 @@ func (f *File) Saved() Known {
 }
 
 // GivenBack reports whether reading begins at the start of a file that begins with a hole
-// without a record. A process that knew a later position has punched that hole. A later
-// position in a hole is not held by the file, since the bytes before it are gone.
+// without a record. A process that knew a later position has punched that hole. The file cannot
+// hold a later position in a hole, because the bytes before it are gone.
 func (f *File) GivenBack() bool {
 	if !f.Held() || f.Read.Offset > 0 || f.Growth.Size <= position.PageSize || !f.Inode.beginsWithHole() {
 		return false
@@ -122,8 +121,7 @@ func (f *File) grow(size int64, now time.Time) {
 	f.Growth.Young = true
 }
 
-// Backlog returns the number of uncommitted bytes, without the dropped ones, which no
-// longer exist.
+// Backlog returns the number of uncommitted bytes without dropped bytes, which no longer exist.
 func (f *File) Backlog() int64 {
 	if !f.Held() {
 		return f.Records.Bytes - f.Records.Lost
@@ -158,9 +156,9 @@ func (f *File) rewind() error {
 	return err
 }
 
-// renewed returns the File for the new content of a truncated file. Of f, only two things
-// are left: the records whose lines are not durable, and the chunks that are on their way
-// to the destination.
+// renewed returns the File for the new content of a truncated file. Only two things of f are
+// left: the records whose lines are not durable, and the chunks on their way to the
+// destination.
 func (f *File) renewed() *File {
 	g := &File{
 		Of:     position.Content{Identity: f.Of.Identity, Epoch: f.Of.Epoch + 1},
@@ -180,9 +178,9 @@ func (f *File) Failed(call string, err error) error {
 	return fmt.Errorf("%s %q: %w", call, f.Entry.Name, err)
 }
 
-// Intact reports whether a record still belongs to the content of the file: the bytes
-// before the record's end are the moved ones, and the freed pages were not written again.
-// Both are checked, since two logs may well have the same bytes at the same offset.
+// Intact reports whether a record still belongs to the content of the file: the bytes before
+// the record's end are the moved ones, and the freed pages were not written again. Both are
+// checked because two logs can easily have the same bytes at the same offset.
 func (f *File) Intact(r *Spooled) bool {
 	if !f.Held() {
 		return true // the content has nothing left but records
@@ -233,8 +231,8 @@ func (f *File) Writerless(now time.Time) bool {
 	return rotatedAway && now.Sub(f.Growth.Grew) > unknownGrace
 }
 
-// Front returns the beginning of the part of f that is neither handed on nor moved,
-// whether that is inside a line, and the level there.
+// Front returns where the part of f begins that is neither handed on nor moved, whether that is
+// inside a line, and the level there.
 func (f *File) Front() (offset int64, open bool, level ul.Level) {
 	if r := f.Records.Last(); r != nil && r.End.Offset > f.Read.Offset {
 		return r.End.Offset, r.End.Open, r.End.Level

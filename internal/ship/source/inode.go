@@ -7,13 +7,13 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An Inode is the open source file that holds a content now, and the state of the file's
+// An Inode is the open source file that currently holds a content, with the state of the file's
 // pages.
 type Inode struct {
 	FD        int   // read-only, so that our own descriptor does not prevent the lease; -1: not held
 	Punchable bool  // holes may be punched into it
 	Reclaimed int64 // punched up to here
-	hollow    bool  // the first page was found to be a hole
+	hollow    bool  // the first page was a hole when it was last checked
 
 	Stranger *kernel.User // the user who created the file if that user's JVM does not obey this process; otherwise nil
 }
@@ -24,7 +24,8 @@ func (i *Inode) beginsWithHole() bool {
 	return err == nil && data >= position.PageSize
 }
 
-// NextHole returns the end of the data around offset.
+// NextHole returns the first offset at or after the given one that is in a hole, or the end of
+// the file.
 func (i *Inode) NextHole(offset int64) (int64, error) { return unix.Seek(i.FD, offset, unix.SEEK_HOLE) }
 
 // NextData returns the first offset at or after the given one that is not in a
@@ -45,7 +46,7 @@ func (i *Inode) Stat() (size int64, links uint64, err error) {
 	return st.Size, uint64(st.Nlink), err
 }
 
-// Resident asks the kernel how much memory the file takes, and for its length.
+// Resident asks the kernel how much memory the file takes and how long it is.
 func (i *Inode) Resident() (memory, length int64) {
 	var st unix.Stat_t
 	if i.FD < 0 || unix.Fstat(i.FD, &st) != nil {
@@ -54,15 +55,15 @@ func (i *Inode) Resident() (memory, length int64) {
 	return st.Blocks * 512, st.Size
 }
 
-// LookWhetherHollow records whether the first page is a hole now. If the file system's
-// pages are larger than ours, a punch leaves zeros in the page instead.
+// LookWhetherHollow records whether the first page is a hole now. On a file system with larger
+// pages than ours, a punch leaves zeros in the page instead.
 func (i *Inode) LookWhetherHollow() {
 	data, err := i.NextData(0)
 	i.hollow = err == nil && data >= position.PageSize && i.Reclaimed >= position.PageSize
 }
 
-// Refilled reports whether the file was written again from its beginning: its first page
-// was freed and has data again. This check is needed because two logs may have the same
+// Refilled reports whether the file was written again from its beginning, so that its first
+// page was freed and has data again. This check is needed because two logs may have the same
 // bytes before a position.
 func (i *Inode) Refilled() bool {
 	if !i.hollow {
@@ -85,7 +86,8 @@ func (i *Inode) zeroAt(offset int64) bool {
 // the bytes before p are the consumed ones.
 func (i *Inode) Holds(p position.Position) bool { return !i.Refilled() && p.In(i.FD) }
 
-// writers is the kernel's answer to whether a process has a file open for writing.
+// writers is the kernel's answer to the question whether any process has a file open for
+// writing.
 type writers int
 
 const (
@@ -97,13 +99,12 @@ const (
 // writers asks the kernel by taking a read lease and dropping it at once. The kernel grants
 // the lease only if no process has the file open for writing.
 //
-// A process that opens this file for writing between the two calls waits until the second
-// one. If this process is stopped between them, the other process waits for
-// /proc/sys/fs/lease-break-time (45 s). So the calls are raw: the Go scheduler cannot run
-// other goroutines between them, and only the kernel can preempt the process there. A
-// rotation never waits: the JVM renames its file and creates another one, and a lease
-// delays neither. The only JVM that waits is one that opens a finished log in place, as a
-// JVM with filecount=0 does at its start.
+// A process that opens this file for writing between the two calls waits for the second call.
+// If this process is stopped in between, the other process waits for the time in
+// /proc/sys/fs/lease-break-time (45 s). So the calls are raw: the Go scheduler cannot run other
+// goroutines between them, and only the kernel can preempt the thread there. A rotation never
+// waits: the JVM renames its file and creates another one, and a lease delays neither. A JVM
+// waits only if it opens a finished log in place, as a JVM with filecount=0 does at its start.
 func (i *Inode) writers() writers {
 	switch _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(i.FD), unix.F_SETLEASE, unix.F_RDLCK); err {
 	case 0:
@@ -115,6 +116,5 @@ func (i *Inode) writers() writers {
 	return writersUnknown
 }
 
-// Written reports whether the kernel shows that a process has the file open for
-// writing.
+// Written reports whether the kernel shows that a process has the file open for writing.
 func (i *Inode) Written() bool { return i.writers() == writersSome }

@@ -16,9 +16,9 @@ type openLine struct {
 	level ul.Level
 }
 
-// OpenLines are the streams that end in an open line. The rest of such a line may never
-// arrive, because its file was truncated or is gone at a restart. The next chunk of the
-// stream would then run into the line, so it gets a '\n' in front.
+// OpenLines are the streams that end in an open line. The rest of such a line may never arrive,
+// because its file was truncated or is gone at a restart. The next chunk of the stream would
+// then become a part of the line, so a '\n' is put in front of the chunk.
 //
 // The checkpoint keeps an open line in the position of its file, see [OpenLines.AddTo].
 type OpenLines struct {
@@ -34,10 +34,10 @@ func newOpenLines() *OpenLines {
 // maxOpenLines bounds the number of streams without files whose open line is kept.
 const maxOpenLines = MaxFiles
 
-// Next numbers the chunk of f up to end, which is being handed on. Abandoned reports that the
-// stream ended in an open line that the chunk does not continue. The caller must then end the
-// line in front of the chunk; level is the level of the line. Continues says that the chunk
-// begins at the end of the file's last chunk.
+// Next numbers the chunk of f up to end, which is being handed on. abandoned means that the
+// stream ended in an open line that the chunk does not continue: the caller must then end that
+// line, whose level is level, before the chunk. continues means that the chunk begins where the
+// file's last chunk ended.
 func (o *OpenLines) Next(f *File, end position.Position, continues bool) (number uint64, level ul.Level, abandoned bool) {
 	was, open := o.handedOn[f.Stream.Name]
 	o.chunks++
@@ -101,9 +101,9 @@ func (o *OpenLines) Forget() { clear(o.durable) }
 // Rewind returns to the durable open lines.
 func (o *OpenLines) Rewind() { o.handedOn = maps.Clone(o.durable) }
 
-// AddTo adds the positions of open lines to the positions for a checkpoint if they are
-// missing there: the lines of absent or truncated files. For a line without a position, it
-// adds an open position at offset 0, which represents the earlier content.
+// AddTo adds the positions of open lines to the positions for a checkpoint. Missing there are
+// lines of absent or truncated files. For a line without a position, it adds an open position
+// at offset 0, which represents the earlier content.
 func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	for name, line := range o.durable {
 		has, known := saved[line.of]
@@ -117,7 +117,7 @@ func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	}
 }
 
-// Align records how the persisted copy of a stream ends. Open says that it ends in a line
+// Align records how the persisted copy of a stream ends. open means that it ends in a line
 // whose rest is in no file.
 func (o *OpenLines) Align(stream string, open bool) {
 	for _, lines := range []map[string]openLine{o.handedOn, o.durable} {

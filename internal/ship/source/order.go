@@ -8,14 +8,14 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// compareAge orders the files of one stream from the oldest to the newest.
-// Clocks are only used if nothing else gives the order:
+// compareAge orders the files of one stream from the oldest to the newest. Clocks are used only
+// if nothing else determines the order:
 //
-//   - A file that an earlier scan found is older than a file that came since.
+//   - A file that an earlier scan found is older than a file that a later scan found.
 //   - The file that has the name of the output is newer than its archives.
-//   - On tmpfs inode numbers count up.
+//   - On a tmpfs, inode numbers increase.
 //
-// Archive numbers give no order, since HotSpot takes them in a cycle.
+// Archive numbers say nothing about age, because HotSpot uses them in a cycle.
 func compareAge(f, g *File) int {
 	live := 0
 	if f.live() != g.live() {

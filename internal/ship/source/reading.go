@@ -56,7 +56,7 @@ func (r *Reading) Jump(offset int64) {
 	r.setCheck()
 }
 
-// moveTo moves the position to p, which the file holds. Name is for errors.
+// moveTo moves the position to p, which the file holds. name is for errors.
 func (r *Reading) moveTo(p position.Position, fd int, name string) error {
 	n, err := unix.Pread(fd, r.before[:p.CheckLen], p.Offset-int64(p.CheckLen))
 	if err == nil && n != p.CheckLen {

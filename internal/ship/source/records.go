@@ -14,8 +14,8 @@ type Spooled struct {
 	*spool.Record
 	Log *spool.Log
 
-	// Full says that the record's pages in the source file still have data, so that data in
-	// them does not mean that the file was truncated.
+	// Full means that the record's pages in the source file still have data. Data in these pages
+	// then does not show that the file was truncated.
 	Full bool
 }
 
@@ -29,9 +29,9 @@ type Records struct {
 	Solid     Stretch
 }
 
-// Stretch is a part of a file after the block that was read last, in which no hole was found.
-// It is kept because the time to search for a hole grows with the number of pages. The part
-// of the file before it may have been punched since. The zero value means that nothing is
+// Stretch is a part of a file, after the block that was read last, in which no hole was found.
+// It is remembered because the time to search for a hole grows with the number of pages. The
+// part of the file before it may have been punched since. The zero value means that nothing is
 // known.
 type Stretch struct{ From, To int64 }
 

@@ -12,7 +12,7 @@ import (
 type Stream struct {
 	Name   string  // of the output: "gc.log"
 	Label  string  // value of the metrics label for the stream: its name, or [OtherLabel] for streams beyond the bound
-	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or files of a JVM other than logs
+	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or a JVM's files that are not logs
 	events bool    // the sidecar itself writes the stream's files, with a marker where a ring refused events
 	Files  []*File // from the oldest to the newest
 	Found  []*File // files that are not read before they have a place in Files

@@ -56,7 +56,7 @@ func (s *Streams) get(name string) (st *Stream, fresh bool) {
 	return st, true
 }
 
-// join adds f to its stream. F does not have a place among the other files yet.
+// join adds f to its stream, but does not yet give it a place among the other files.
 func (s *Streams) join(f *File) {
 	f.Stream.Found = append(f.Stream.Found, f)
 	if f.Stream.Refused {
@@ -133,8 +133,8 @@ func (s *Streams) Rest() {
 	s.active = s.active[:len(s.active)-1]
 }
 
-// Place places the files that a scan has found in their streams, and reports whether all of
-// them now have a place. Pass is the last listing.
+// Place gives the files that a scan has found their places in their streams, and reports
+// whether all of them now have one. pass is the number of the last listing.
 //
 // A file is placed, and so read, only after a listing that began when the file was already
 // held. A JVM may rotate between the listing and the examination of a name: the scan then

@@ -10,9 +10,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// Table is the state of all source files. Only the Table adds and removes contents: it has
-// every content of which anything is left, with its file, its stream and its name. It also
-// records the changes that the checkpoint must take over.
+// Table is the state of all source files. Only the Table adds and removes contents. It has
+// every content of which anything is left, with the content's file, stream and name. It also
+// records the changes that must go into the checkpoint.
 type Table struct {
 	Streams   Streams
 	Files     map[position.Content]*File  // all contents of which anything is left
@@ -156,7 +156,7 @@ func (t *Table) Grow(f *File, size int64, now time.Time) {
 	t.Touch(f)
 }
 
-// Renew makes the present bytes of a file a new content. The content is read from its
+// Renew makes the bytes that are now in a file a new content. The content is read from its
 // beginning, after the rest of the old content.
 func (t *Table) Renew(f *File) *File {
 	g := f.renewed()

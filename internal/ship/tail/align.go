@@ -17,12 +17,12 @@ import (
 type aligner struct {
 	table  *source.Table
 	spool  *spooler
-	sifted bool // some lines before the end of the copy were withheld
+	sifted bool // some lines before the end of the copy may have been withheld
 }
 
-// align is [Start.Align]. It treats files that are older than the place it finds as persisted, because
-// files are read in the order of their birth. It does not skip a file that did not hold its saved
-// position: that file was truncated, so its lines may be newer than the place.
+// align does the work of [Start.Align]. Files that are older than the place that it finds are treated
+// as persisted, because files are read in the order of their birth. It does not skip a file that did
+// not hold its saved position: that file was truncated, so its lines may be newer than the place.
 func (a *aligner) align(stream string, end []byte) (bool, error) {
 	st := a.table.Streams.ByName[stream]
 	a.table.OpenLines.Align(stream, len(end) > 0 && end[len(end)-1] != '\n')
@@ -136,10 +136,10 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 	kept, longest, begins := 0, 0, true
 	for at := start; ; {
 		if data, err := f.Inode.NextData(at); err == nil && data > at {
-			at, kept, begins = data, 0, true // over a hole
+			at, kept, begins = data, 0, true // a hole was skipped
 		}
 		if at >= f.Growth.Size && at > start {
-			return offset, false, nil // the search stops at the size that the file had at first: the file may grow without end
+			return offset, false, nil // the search stops at the size that the file had when it began: the file may grow forever
 		}
 		n, err := unix.Pread(f.Inode.FD, buf[kept:], at)
 		if err != nil {
@@ -163,9 +163,9 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 	}
 }
 
-// overlap returns the length of the longest end of a that is also a beginning of b. It is
-// at most a page, since reclaiming leaves no more than that before a committed position.
-// Unless b may begin inside a line, the end must consist of whole lines.
+// overlap returns the length of the longest end of a that is also a beginning of b. It is at
+// most a page, because reclaiming leaves no more before a committed position. Unless b may
+// begin inside a line, the end must consist of whole lines.
 func overlap(a, b []byte, inside bool) int {
 	for k := min(len(a), len(b), position.PageSize); k > 0; k-- {
 		whole := k == len(a) || a[len(a)-k-1] == '\n'

@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// A mover moves blocks of unread lines out of files into the spool. The order is
-// append, then punch. A kill in between leaves the block in the spool and in the
-// file: the record is valid, and the next start punches.
+// A mover moves blocks of unread lines out of files into the spool. The order is append, then
+// punch. A kill in between leaves the block both in the spool and in the file: the record is
+// valid, and the next start punches the file.
 type mover struct {
 	*env
 	spool   *spooler
@@ -167,9 +167,8 @@ func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 	return hole, nil
 }
 
-// lastMessage returns where the last message in data begins. The JVM may write further
-// lines of that message with a second write, and these lines must go where the message
-// goes.
+// lastMessage returns where the last message in data begins. The JVM may write further lines of
+// that message with a second write, and these lines must stay with the message.
 func lastMessage(data []byte, class format.Classifier) int {
 	for end := bytes.LastIndexByte(data, '\n') + 1; end > 0; {
 		begin := bytes.LastIndexByte(data[:end-1], '\n') + 1
@@ -190,7 +189,7 @@ func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool,
 	class.Resume(level)
 	var read volume
 	offset := b.From
-	counts := !open || b.From == f.Read.Offset // or it is the rest of a line that was handed on in part
+	counts := !open || b.From == f.Read.Offset // or the block begins with the rest of a line that was handed on in part
 	for len(data) > 0 {
 		line, ended := data, false
 		if end := bytes.IndexByte(data, '\n'); end >= 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // A Chunk describes bytes that [Reader.Next] put into the caller's area: whole lines of one
-// source file, a piece of a line over the limit, or the content of records. That content is
-// lines with markers, or one zstd frame.
+// source file, a piece of a line over the limit, or the content of records. The content of
+// records is lines with markers, or one zstd frame.
 type Chunk struct {
 	File  File
 	End   position.Position    // after the chunk in the source file
@@ -21,20 +21,20 @@ type Chunk struct {
 
 	Made int // bytes of gap markers in the chunk, which are not from the JVM
 
-	// Withheld is the number of bytes at the end of the chunk that are lines below
-	// [Config.PersistLevel], in their order. All other lines precede them, in their order.
+	// Withheld is how many bytes at the end of the chunk are lines below [Config.PersistLevel].
+	// All other lines precede them. Both groups are in their original order.
 	Withheld int
 
 	// Frame is the length of the lines if the chunk is not the lines themselves but one
 	// zstd frame with them. Otherwise it is zero.
 	Frame int
 
-	number uint64 // the position in the order of handing on
+	number uint64 // its number in the order in which chunks are handed on
 }
 
-// AreaSlack is how much larger than LineLimit the area for Next must be. It has room for
-// two markers, each after the newline of a line that a gap cut off, for the end of an
-// abandoned line, and for one byte that shows whether a line exceeds the limit.
+// AreaSlack is how much larger than LineLimit the area for Next must be. This is room for two
+// markers, each after the newline of a line that a gap cut off, for the end of an abandoned
+// line, and for one byte that shows whether a line exceeds the limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
 // AreaBytes is the size of the area that the largest record of the spool needs, whatever

@@ -51,10 +51,9 @@ type Config struct {
 	// [Reader.Area] returns how much memory Next needs. Not a flag.
 	LineLimit int
 
-	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the
-	// zero value and [ul.Trace] withhold none. All pieces of a line go where the first
-	// piece went, and all further lines of a record go where its first line went. Not a
-	// flag.
+	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the zero
+	// value and [ul.Trace] withhold none. All pieces of a line are treated like its first piece,
+	// and all further lines of a record like its first line. Not a flag.
 	PersistLevel ul.Level
 
 	// Watched is a directory outside the source whose changes are reported to

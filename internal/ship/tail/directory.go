@@ -65,7 +65,7 @@ func (d *directory) open() error {
 	return nil
 }
 
-// report calls opened, but only once.
+// report calls opened the first time that it is called.
 func (d *directory) report(opened func(statedir.Former)) {
 	if opened != nil && !d.reported {
 		opened(d.former)
@@ -84,7 +84,7 @@ func (d *directory) watch() error {
 		return err
 	}
 	if d.watched != "" {
-		_ = w.Add(d.watched) // the receiver of these events polls as well
+		_ = w.Add(d.watched) // an error is ignored: the receiver of these events polls as well
 	}
 	d.watcher = w
 	return nil

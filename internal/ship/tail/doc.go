@@ -9,12 +9,12 @@
 //
 // # Order
 //
-// The files of one -Xlog output, f and its archives f.N, are one stream. The files of a
-// stream are read from the oldest to the newest, each one to its end before the next. The
-// age of files follows from the order in which scans found them. For files that the same
-// scan found, it follows from the names (f is newer than its archives), then from the inode
-// numbers on a tmpfs, and elsewhere from the times of birth. So a clock that was set back
-// can only swap archives that the same scan found, and not on a tmpfs.
+// The files of one -Xlog output, f and its archives f.N, are one stream. The files of a stream
+// are read from the oldest to the newest, each one to its end before the next. The age of files
+// follows from the order in which scans found them. For files that the same scan found, it
+// follows from the names (f is newer than its archives), then from the inode numbers on a
+// tmpfs, and elsewhere from the times of birth. So a clock that was set back can only swap
+// archives that the same scan found, and cannot even do that on a tmpfs.
 //
 // A file is read only after a listing of the directory that began when the file was already
 // held, so that a rotation in the middle of a scan cannot hide an older file. When a newer
@@ -42,22 +42,21 @@
 //     the unread lines of that file are skipped, and nothing counts them.
 //   - If the end is in a file more than once, Align takes the first place, and
 //     the lines after it are persisted twice.
-//   - Align cannot look up a marker, since no marker is in the source. Next
-//     therefore hands on a marker together with the lines after it. If there
-//     were none yet, Align finds nothing. What is left in the files is then
-//     persisted again: less than two pages of a punched file.
+//   - Align cannot look up a marker, since no marker is in the source. Next therefore hands on
+//     a marker together with the lines after it. If there were no such lines yet, Align finds
+//     nothing. Whatever is left in the files is then persisted again: less than two pages of a
+//     punched file.
 //   - No position lies inside a record. If the copy ends inside one, the lines of
 //     the record are persisted again.
 //
 // # Lines
 //
-// Only bytes up to a '\n' are consumed, since a reader can see half of a write.
-// There are two exceptions. A line longer than the limit is handed on in pieces, so that
-// memory does not grow with it. And the unterminated rest of a file without a writer is
-// handed on with a '\n' after it, so that it does not run into the next line. The same
-// applies to a line that was handed on in part and whose rest is gone because the file was
-// truncated or deleted: the next data of the stream is preceded by the '\n'. It is the only
-// byte that is ever added.
+// Only bytes up to a '\n' are consumed, since a reader can see half of a write. There are two
+// exceptions. A line longer than the limit is handed on in pieces, so that memory does not grow
+// with it. And the unterminated rest of a file without a writer is handed on with a '\n' after
+// it, so that it does not run into the next line. The same applies to a line that was handed on
+// in part and whose rest is gone because the file was truncated or deleted: a '\n' precedes the
+// next data of the stream. This '\n' is the only byte that is ever added.
 //
 // # Truncation
 //
@@ -77,8 +76,8 @@
 // handed on as a marker, which says how many lines of which levels are missing.
 //
 // The order is append, then punch. A kill in between leaves the lines in both places: the
-// record is valid, and the next start punches. So the checkpoint need not know about the
-// spool, nor the spool about the checkpoint. A commit past a record frees the record.
+// record is valid, and the next start punches the file. So the checkpoint need not know about
+// the spool, nor the spool about the checkpoint. A commit past a record frees the record.
 //
 // A stream that takes less memory than its share loses nothing, whatever other streams
 // write: Drop takes lines of the largest stream above its share. Next reads the streams in
@@ -95,15 +94,16 @@
 // returns the names that a killed process left there. The descriptor stays open until a
 // second check has the same result.
 //
-// Files beyond the number that may be held wait, and take turns. Finished files make room:
-// they are unlinked. If that is not permitted, they are closed and their positions are
-// kept, up to 4,096 of them.
+// Files beyond the number that may be held wait and take turns. Finished files make room: they
+// are unlinked. If that is not permitted, they are closed and their positions are kept, up to
+// 4,096 of them.
 //
 // # Untrusted input
 //
-// The directory is writable by the application. Only regular files with one link are
-// opened, and only after their type was checked on a descriptor that cannot block or follow
-// a link. Holes are skipped. Everything else is counted with a reason and not touched.
+// The directory is writable by the application. Only regular files with one link are opened,
+// and only after their type was checked through a descriptor whose opening can neither block
+// nor follow a link. Holes are skipped. Everything else is counted with a reason and not
+// touched.
 //
 // # Rooms
 //

@@ -12,10 +12,10 @@ import (
 	"github.com/ullage/ullage/internal/ship/spool"
 )
 
-// dropCounts counts dropped lines and their bytes. Each stream has 14 such series once it
-// has a line, and most of them stay at zero. In a vector of counters, they would take 10 KB
-// a stream; with 256 streams, that is more than all other data about the streams. So the
-// numbers are kept in arrays, and the series are made at each scrape.
+// dropCounts counts dropped lines and their bytes. Each stream has 14 such series once it has a
+// line, and most of them stay at zero. In a vector of counters, they would take 10 KB a stream;
+// with 256 streams, that is more than all other data about the streams. So the numbers are kept
+// in arrays, and the series are created at each scrape.
 type dropCounts struct {
 	lines, bytes *prometheus.Desc
 
@@ -40,7 +40,7 @@ func newDropCounts(reg prometheus.Registerer) *dropCounts {
 	return d
 }
 
-// appear makes the series of a stream, if there are none yet.
+// appear creates the series of a stream if there are none yet.
 func (d *dropCounts) appear(label string) { d.add(label, 0, [ul.NumLevels]uint64{}, 0) }
 
 // add counts lines, by level, and their bytes.

@@ -28,7 +28,7 @@ func (e *env) mark(kind mark.Kind, details ...string) {
 	}
 }
 
-// add adds a content of the named stream. If the stream is new, add also makes its series.
+// add adds a content of the named stream. If the stream is new, add also creates its series.
 func (e *env) add(c *source.Table, f *source.File, stream string) (fresh bool) {
 	if fresh = c.Add(f, stream); fresh {
 		e.metrics.appear(f.Stream.Label)

@@ -9,8 +9,8 @@ type hole struct {
 	at    int64 // the beginning of the hole if it is after the read position
 }
 
-// findHole finds out whether the NUL bytes among the n bytes at the read position are a
-// hole. A hole was never written by a process, so reading skips it.
+// findHole finds out whether the NUL bytes among the n bytes at the read position are a hole.
+// No process has written the bytes of a hole, so reading skips it.
 func findHole(f *source.File, n int) (hole, error) {
 	start := f.Read.Offset
 	data, err := f.Inode.NextData(start)

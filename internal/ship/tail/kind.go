@@ -9,9 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
-// follows reports whether a file with this name is followed. The file of marks always is,
-// even if unlinking had to turn it into an archive, see [unlinker.putBack]. A ring never
-// is: its events are followed in the file that package ring makes from them.
+// follows reports whether a file with this name is followed. The file of marks is always
+// followed, even if unlinking had to turn it into an archive (see [unlinker.putBack]). A ring
+// is never followed: its events are followed in the file that package ring makes from them.
 func (c Config) follows(name string) bool {
 	if name == statedir.Name || isRing(name) {
 		return false
@@ -24,8 +24,8 @@ func (c Config) follows(name string) bool {
 }
 
 // isRing reports whether a name is that of a ring of events, complete or not, or of a flight
-// recorder. An earlier library made such recorders, which overwrote themselves and had no
-// reader. JVMs with that library may still write recorder files, which are not logs.
+// recorder. An earlier library created such recorders, which overwrote themselves and had no
+// reader. A JVM with that library may still write recorder files, which are not logs.
 func isRing(name string) bool {
 	if base, ok := strings.CutSuffix(name, ".ring.new"); ok {
 		name = strings.TrimPrefix(base, ".") + ".ring"

@@ -10,7 +10,7 @@ import (
 // the next one.
 type listing struct {
 	ignored map[string]int64 // entries that are not followed, by reason
-	leaves  hidden           // refused streams of entries that may be followed later
+	leaves  hidden           // the refused streams of entries that may be followed later
 	hidden  hidden           // the same, for the last scan that saw the whole directory
 	stale   bool             // a scan is due
 	after   time.Time        // the earliest time of that scan
@@ -18,14 +18,14 @@ type listing struct {
 	pass    int              // listings so far
 	waited  int              // the number of the last listing in which a file waited because too many are held; 0: none
 	awaited time.Time        // since when files have been waiting for a descriptor; zero: no file waits
-	round   int              // number of scans that left out nothing; files that are found later are younger
+	round   int              // number of scans that left nothing out; files that are found later are younger
 
 	upTo time.Time // the last change of the directory that the last scan has certainly seen
 }
 
-// hidden is the set of refused streams that may have files which are not held. Streams that
-// the destination accepts are not in it: with them, it would need a name for every file
-// that waits.
+// hidden is the set of refused streams that may have files which are not held. Streams that the
+// destination accepts are left out: with them, the set would need a name for every file that
+// waits.
 type hidden map[string]struct{}
 
 func newListing() *listing {
@@ -66,8 +66,8 @@ func (l *listing) expire() { l.stale = true }
 const mtimeStep = 20 * time.Millisecond
 
 // sawUpTo records the last change of the directory before a scan began. It does not record a
-// change so recent that a later change may have the same time. It does record a change in the
-// future: the clock was set back, so a later change has another time.
+// change so recent that a later change may have the same timestamp. It does record a change in
+// the future: the clock was set back, so a later change has a different timestamp.
 func (l *listing) sawUpTo(changed, began time.Time) {
 	l.upTo = time.Time{}
 	if age := began.Sub(changed); age < 0 || age >= mtimeStep {
@@ -93,7 +93,7 @@ func (l *listing) leftOut() bool {
 // crowded reports whether files wait until others are closed.
 func (l *listing) crowded() bool { return l.ignored[IgnoredTooMany] > 0 }
 
-// end ends a scan. Placed reports whether it found a place for each file.
+// end ends a scan. placed means that the scan found a place for each file.
 func (l *listing) end(placed bool) {
 	if !placed {
 		l.expire()
@@ -102,10 +102,10 @@ func (l *listing) end(placed bool) {
 	}
 }
 
-// rest postpones the next scan after one that ran from begin to end and used the given CPU
-// time of the thread. The pause depends on the CPU time: on a busy machine, a thread can
-// wait 25 ms for a processor in the middle of a scan. In a pause of four times that, a JVM
-// that rotates small files would overwrite an archive before it is seen.
+// rest postpones the next scan after one that ran from begin to end and used the given CPU time
+// of the thread. The pause depends on the CPU time: on a busy machine, a thread can wait 25 ms
+// for a processor in the middle of a scan. During a pause of four times that, a JVM that
+// rotates small files would overwrite an archive before it is seen.
 func (l *listing) rest(began, end time.Time, cpu time.Duration) {
 	l.after = end.Add(scanRest * min(end.Sub(began), cpu))
 }

@@ -72,8 +72,8 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	}
 }
 
-// appear makes the series of a stream at zero. Otherwise a rate or an increase would miss
-// the first step of a counter.
+// appear creates the series of a stream with the value zero. Otherwise, rate and increase would
+// miss the first step of a counter.
 func (m *metrics) appear(label string) {
 	m.readBytes.WithLabelValues(label)
 	m.jvmDropped.WithLabelValues(label)
@@ -103,7 +103,7 @@ func (s *Source) Show(st *admin.Status) {
 type volume struct {
 	lines   [ul.NumLevels]uint32
 	bytes   int
-	dropped uint64 // lines that the JVM dropped itself, according to its own report
+	dropped uint64 // lines that the JVM itself dropped, according to its own report
 }
 
 // countRead counts lines of a stream that are read for the first time.

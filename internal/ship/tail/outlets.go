@@ -17,7 +17,7 @@ type Outlets struct {
 	// Mark receives events of the source: missed archives, truncated files, crash reports.
 	Mark func(mark.Mark)
 
-	// Opened is called when the source is opened for the first time, with how the previous
+	// Opened is called when the source is opened for the first time. It receives how the previous
 	// owner ended.
 	Opened func(statedir.Former)
 

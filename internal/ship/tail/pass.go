@@ -18,9 +18,9 @@ type recordReader struct {
 // after it that have no lines left. A record is always handed on whole, so that no position
 // is inside a record.
 //
-// The lines after a marker go into the same chunk, if they are written already: when
-// a checkpoint is lost, [Start.Align] can only look up lines that are persisted after the
-// last marker.
+// Lines after a marker go into the same chunk if they have already been written: when a
+// checkpoint is lost, [Start.Align] can only look up lines that are persisted after the last
+// marker.
 func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	if n, c, err := p.frame(f, area); n > 0 || err != nil {
 		return n, c, err
@@ -52,7 +52,7 @@ func (p *recordReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	f.Stream.Class.Resume(end.Level)
 	f.Counted.To = max(f.Counted.To, end.Offset)
 	if len(o.Data) == 0 {
-		return 0, Chunk{}, nil // it is only a piece of a line that already has its marker
+		return 0, Chunk{}, nil // the record is only a piece of a line that already has its marker
 	}
 	if o.Torn > 0 {
 		var lines [ul.NumLevels]uint64

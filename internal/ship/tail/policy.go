@@ -50,9 +50,9 @@ func relievable(st *source.Stream) bool {
 	return false
 }
 
-// largestOver returns the stream with moved lines to drop that takes the most memory,
-// and more than its share. Refused streams come first. It returns nil if there is no such
-// stream.
+// largestOver returns a stream that has moved lines to drop and takes more memory than its
+// share. Of several such streams, it returns the largest. Refused streams come first. It
+// returns nil if there is no such stream.
 func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (largest *source.Stream) {
 	for _, st := range p.streams.ByName {
 		switch {

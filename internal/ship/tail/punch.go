@@ -16,8 +16,8 @@ func (p puncher) open(f *source.File) (int, error) {
 	return unix.Open(kernel.NameOf(f.Inode.FD), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
-// allowed finds out whether holes may be punched into f, which the user by has created. If
-// the mode asks for punching and it is not permitted, allowed logs that once.
+// allowed finds out whether holes may be punched into f, which the user by created. If the mode
+// requires punching but that is not permitted, allowed logs it once.
 func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	if !p.cfg.punches(f.Entry.Name) {
 		return false
@@ -47,9 +47,9 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	return true
 }
 
-// committed frees whole pages before the committed position, except the page of
-// the last committed byte. First the position is checked again: bytes that a JVM
-// has just written over a truncated file must not be freed.
+// committed frees whole pages before the committed position, except the page of the last
+// committed byte. It first checks the position again: bytes that a JVM has just written into a
+// truncated file must not be freed.
 func (p puncher) committed(f *source.File) {
 	end := position.PageBefore(f.Committed.Offset)
 	if !f.Inode.Punchable || f.Whole() || end <= f.Inode.Reclaimed || !f.Inode.Holds(f.Committed) {
@@ -105,9 +105,9 @@ func (p puncher) record(f *source.File, r *source.Spooled) int64 {
 	return to - from
 }
 
-// records tries again to punch the unpunched records of f, and reports whether all are
-// punched now. Until they are, no record may be appended for f: to a restart, data in the
-// pages of any record except the last one means that the file was truncated.
+// records tries again to punch the unpunched records of f, and reports whether all of them are
+// punched now. Until then, no record may be appended for f: if a restart finds data in the
+// pages of any record except the last, it concludes that the file was truncated.
 func (p puncher) records(f *source.File) bool {
 	for i := range f.Records.List {
 		r := &f.Records.List[i]

@@ -2,8 +2,7 @@ package tail
 
 import "github.com/ullage/ullage/internal/ship/source"
 
-// turnBytes is approximately how much of a stream is read before it is another stream's
-// turn.
+// turnBytes is roughly how much of a stream is read before another stream gets its turn.
 const turnBytes = blockBytes
 
 // A Reader reads chunks of the streams in turns, from the oldest file of a stream
@@ -106,8 +105,8 @@ func (r *Reader) nextChunk(f *source.File, area []byte) (n int, c Chunk, err err
 }
 
 // handOn counts c, which has n bytes in area, as handed on. If an open line was abandoned,
-// handOn puts the end of that line in front of c; the area has room for it. Counted says
-// that the lines of c are already in the read metrics.
+// handOn puts the end of that line in front of c; the area has room for it. counted means that
+// the lines of c are already in the read metrics.
 func (r *Reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
 	number, level, abandoned := r.table.OpenLines.Next(c.File.is, c.End, continues)
 	if c.number = number; !abandoned {

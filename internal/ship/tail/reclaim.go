@@ -67,8 +67,8 @@ func (r *Reclaimer) begun(f *source.File) {
 	}
 }
 
-// makeRoom closes finished files for which the scan has found no other name if other files
-// wait for a descriptor. It then makes the next scan due.
+// If other files wait for a descriptor, makeRoom closes finished files for which the scan has
+// found no other name. It then makes the next scan due.
 func (r *Reclaimer) makeRoom() {
 	if !r.listing.crowded() || r.listing.stale {
 		return
@@ -84,10 +84,10 @@ func (r *Reclaimer) makeRoom() {
 	}
 }
 
-// finish closes a fully committed file if no process writes to it any more. A file with a
-// name first loses the name and is closed by a later call, because a process may have
-// opened the file just before. If the file still has a name elsewhere, it may come back, so
-// its position waits.
+// finish closes a fully committed file if no process writes to it any more. If the file has a
+// name, this call removes the name, and a later call closes the file, because a process may
+// have opened it just before. If the file still has a name elsewhere, it may come back, so its
+// position waits.
 func (r *Reclaimer) finish(f *source.File) {
 	if !f.Writerless(r.now()) {
 		return

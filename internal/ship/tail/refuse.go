@@ -20,8 +20,8 @@ type Capacity struct {
 // can be dropped. A stream that is no longer named is read from its committed positions,
 // after the [Start.Rewind] that must follow.
 //
-// Files of refused streams may take half of the descriptors. Further files of them are
-// closed and wait, like files beyond the number that may be held.
+// Files of refused streams may take half of the descriptors. Their other files are closed and
+// wait, like files beyond the number that may be held.
 func (c *Capacity) Refuse(names map[string]error) {
 	streams := &c.table.Streams
 	for name := range names {
@@ -69,7 +69,7 @@ func (c *Capacity) release(f *source.File) {
 		return
 	}
 	if absent := &c.table.Absent; !absent.Full() {
-		absent.Await(f.Of.Identity, f.Saved()) // even without a position: the checkpoint may know the file
+		absent.Await(f.Of.Identity, f.Saved()) // even if there is no position, because the checkpoint may know the file
 	} else if f.Committed.Offset > 0 || f.Of.Epoch > 0 {
 		return
 	}

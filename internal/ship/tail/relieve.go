@@ -20,8 +20,8 @@ type Relief struct {
 	Refused bool     // free only memory of refused streams
 }
 
-// A Reliever frees the memory of lines that are not durable. Its policy chooses the
-// stream and the lines, its caller the time and the amount. A [Source] has one.
+// A Reliever frees the memory of lines that are not durable. Its policy chooses the stream and
+// the lines; its caller chooses the time and the amount. A [Source] has one Reliever.
 type Reliever struct {
 	*env
 	dir    *directory
@@ -66,7 +66,7 @@ type Weight struct {
 	Streams int   // number of streams that take more than a few pages of memory
 }
 
-// fewPages is the memory up to which a stream is not counted.
+// fewPages is the memory above which a stream is counted.
 const fewPages = 4 * position.PageSize
 
 // Weigh asks the kernel. Move and Drop use the memory of each stream that it found.
@@ -93,7 +93,7 @@ func (r *Reliever) Weigh() (w Weight) {
 	return w
 }
 
-// Memory returns the Memory of Weigh without changing anything.
+// Memory returns the same Memory as Weigh, but does not change anything.
 func (r *Reliever) Memory() int64 {
 	sum := r.spool.memory()
 	for _, st := range r.table.Streams.ByName {
@@ -112,12 +112,12 @@ func (r *Reliever) Memory() int64 {
 // Refusing reports whether any file belongs to a refused stream.
 func (r *Reliever) Refusing() bool { return r.table.Streams.RefusedFiles > 0 }
 
-// Move compresses unread lines and moves them into the spool. It begins with the oldest
-// lines of the stream that has the most unread lines. It stops when it has freed as much
-// memory as wanted, when no block is left that is worth a record, or when it has taken too
-// long. It returns how much memory it freed, which is at least 1 if it moved anything.
-// Lines are lost only if the tmpfs has no room even for the compressed lines. These are
-// then dropped at once, whatever their level and the stream's share.
+// Move compresses unread lines and moves them into the spool. It begins with the oldest lines
+// of the stream that has the most unread lines. It stops when it has freed as much memory as
+// wanted, when no block is left that is worth a record, or when it has taken too long. It
+// returns how much memory it freed, which is at least 1 if it moved anything. Lines are lost
+// only if the tmpfs has no room even for the compressed lines. Such lines are dropped at once,
+// whatever their level and the stream's share.
 func (r *Reliever) Move(relief Relief) (freed int64) {
 	left := r.recordsLeft()
 	for deadline := r.now().Add(relieveTime); freed < relief.Want && left > 0 && r.now().Before(deadline); left-- {

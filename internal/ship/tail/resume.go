@@ -8,8 +8,8 @@ import (
 )
 
 // leftovers handles the positions in the checkpoint and the records in the spool that an
-// earlier process has left. It brings them together with the files that a scan finds, and
-// with files that are gone.
+// earlier process has left. It matches them with the files that a scan finds, and with files
+// that are gone.
 type leftovers struct {
 	*env
 	dir   *directory
@@ -21,7 +21,7 @@ type leftovers struct {
 	unaligned bool // lines that the first scan finds may already be persisted
 }
 
-// expectOnce adopts the records if no checkpoint came with them.
+// expectOnce adopts the records if there is no checkpoint.
 func (l *leftovers) expectOnce() {
 	if !l.expected {
 		l.expect(nil)
@@ -29,7 +29,7 @@ func (l *leftovers) expectOnce() {
 }
 
 // expect adopts the positions of an earlier process and the records in the spool. The newest
-// content of a file waits for the file. Of an older content, only the records are left.
+// content of a file waits for the file. An older content has only its records left.
 func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 	l.expected = true
 	newest := map[position.Identity]source.Known{}
@@ -65,8 +65,8 @@ func (l *leftovers) expect(saved map[position.Content]position.Saved) {
 }
 
 // strand continues with the records of a content that its file no longer holds, and reports
-// whether there are any. Like a file that a scan finds, they wait for their place in the
-// stream.
+// whether there are such records. Like a file that a scan finds, they wait for their place in
+// the stream.
 func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
 	list := l.spool.take(of, saved.Offset)
 	if len(list) == 0 {

@@ -40,11 +40,11 @@ type Scanner struct {
 // Stale reports whether a scan is due, even if it is too early for one.
 func (s *Scanner) Stale() bool { return s.listing.stale && s.dir.opened() }
 
-// If a scan is due, Scan updates the set of held files from the directory: it opens new
-// files and returns their number, and it learns new names of held files. It lists the
-// directory until it has found a place for each new file, see [source.Streams.Place]. The
-// pause between two scans is several times the CPU time of a scan, so that a burst of
-// renames among thousands of files cannot keep a processor busy.
+// Scan updates the set of held files from the directory if a scan is due: it opens new files
+// and returns their number, and it learns new names of held files. It lists the directory until
+// it has found a place for each new file, see [source.Streams.Place]. The pause between two
+// scans is several times the CPU time of a scan, so that a burst of renames among thousands of
+// files cannot keep a processor busy.
 func (s *Scanner) Scan() (found int, err error) {
 	started := s.now()
 	if !s.Stale() || started.Before(s.listing.after) {
@@ -173,8 +173,8 @@ func (s *Scanner) leaveOut(name, reason string) {
 	s.log.once("ignored "+reason, "source entry is not followed", "reason", reason, "name", name, "hint", hint)
 }
 
-// nameless removes the name of files that have lost it since the last scan. They are still
-// read to their end.
+// nameless removes the names of files that have lost them since the last scan. Such files are
+// still read to their end.
 func (s *Scanner) nameless(was map[string]*source.File) {
 	for name, f := range was {
 		if f.Entry.Name == name && s.table.Names.Now[name] != f {
@@ -263,7 +263,7 @@ func (s *Scanner) openFile(name string) (*source.File, error) {
 	fd, err := unix.Open(kernel.NameOf(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	by := s.creator(&st)
 	if err != nil {
-		if err == unix.EACCES && !by.IsOurs() { // otherwise it is the file's mode that forbids it
+		if err == unix.EACCES && !by.IsOurs() { // otherwise the file's mode forbids it
 			s.listing.denied = by
 		}
 		return nil, err
@@ -276,7 +276,7 @@ func (s *Scanner) openFile(name string) (*source.File, error) {
 		Inode:  source.Inode{FD: fd},
 	}
 	f.Inode.Punchable = s.punch.allowed(f, by)
-	// Every JVM obeys root, and root may punch unless its capabilities were dropped.
+	// Root can attach to every JVM, and may punch unless its capabilities were dropped.
 	if !by.IsOurs() && (os.Geteuid() != 0 || s.cfg.punches(name) && !f.Inode.Punchable) {
 		f.Inode.Stranger = by
 	}

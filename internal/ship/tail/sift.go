@@ -64,9 +64,9 @@ func (s *sifter) sift(data []byte) (held int) {
 	return copy(data[kept:], s.held)
 }
 
-// siftLines is take and sift for lines that were read from the spool. Before is the level of
-// the previous record. If the lines continue an open line, open is the level of that line. A
-// marker is never withheld.
+// siftLines does the work of take and sift for lines that were read from the spool. before is
+// the level of the previous record. If the lines continue an open line, open is the level of
+// that line. A marker is never withheld.
 func (s *sifter) siftLines(st *source.Stream, data []byte, before ul.Level, continues bool, open ul.Level) (held int) {
 	if !s.on() {
 		return 0

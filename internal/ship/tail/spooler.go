@@ -18,7 +18,7 @@ import (
 // spoolName is the name of the spool in the state directory.
 const spoolName = "spool"
 
-// mostLogs bounds how many logs of replaced state directories stay open because of their
+// mostLogs bounds how many logs in replaced state directories stay open because of their
 // records.
 const mostLogs = 16
 
@@ -80,9 +80,8 @@ func (p *spooler) logs() iter.Seq[*spool.Log] {
 	}
 }
 
-// open opens the spool in the state directory and adopts the records that an
-// earlier process has left. The records of known contents are in the log that
-// was open before.
+// open opens the spool in the state directory and adopts the records that an earlier process
+// has left. Records of contents that are already known are in the log that was open before.
 func (p *spooler) open(dir *directory, known func(position.Content) bool) error {
 	f, err := statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT)
 	if statedir.Transient(err) {
@@ -118,7 +117,7 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 		case !naming.Valid(r.Stream):
 			log.Free(r)
 		default:
-			// Only the last record may be unpunched.
+			// Only the last record may still have to be punched.
 			if n := len(list); n > 0 {
 				list[n-1].Full = false
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// A Start makes reading begin where persisting ended: at a start, and whenever the writer
-// starts again. A [Source] has one.
+// A Start makes reading begin where persisting ended: when the sidecar starts, and whenever the
+// writer starts again. A [Source] has one Start.
 type Start struct {
 	table   *source.Table
 	left    *leftovers
@@ -18,10 +18,10 @@ type Start struct {
 	changes *truncations
 }
 
-// Restore sets the positions of a checkpoint before the first Scan. A file that does not
-// hold its position is read from its beginning. Lost says that a checkpoint is missing:
-// lines that the first Scan finds may already be persisted, and none of them is moved or
-// dropped before [Start.Aligned].
+// Restore sets the positions of a checkpoint before the first Scan. A file that does not hold
+// its position is read from its beginning. lost means that a checkpoint is missing: lines that
+// the first Scan finds may already be persisted, and none of them is moved or dropped before
+// [Start.Aligned].
 func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.left.unaligned = lost
 	s.table.OpenLines.Load(saved)
@@ -69,7 +69,7 @@ func (s *Start) Found() Found {
 	return found
 }
 
-// FoundByName is [Start.Found] with the streams that files will have after
+// FoundByName is like [Start.Found], with the streams that files will have after
 // [Start.ForgetCommits].
 func (s *Start) FoundByName() Found { return s.found((*source.File).Named) }
 
@@ -90,9 +90,9 @@ func (s *Start) found(stream func(*source.File) string) Found {
 	return found
 }
 
-// Claims reports whether any log in the source has a position other than its beginning.
-// Before the destination has confirmed the checkpoint, only the checkpoint claims that the
-// lines up to that position are durable. The sidecar's own marks do not matter.
+// Claims reports whether any log in the source has a position past its beginning. Before the
+// destination has confirmed the checkpoint, only the checkpoint claims that the lines up to
+// that position are durable. The sidecar's own marks do not matter.
 func (s *Start) Claims() bool {
 	for _, f := range s.table.Files {
 		if f.Committed.Offset > 0 && f.Stream.Name != mark.Stream {
@@ -126,9 +126,9 @@ func (s *Start) ForgetCommits() {
 // hands it on again.
 func (s *Start) Rewind() { s.changes.rewindAll() }
 
-// Align finds, without a checkpoint, how far a stream was persisted. It searches the files
-// of the stream for end, the end of the persisted copy, and makes reading begin after it. A
-// longer end is better. If end is not found, everything in the files is read, and Align
+// Align finds, without a checkpoint, how far a stream was persisted. It searches the files of
+// the stream for end, the end of the persisted copy, and makes reading begin after it. The
+// longer end is, the better. If end is not found, everything in the files is read, and Align
 // returns false.
 func (s *Start) Align(stream string, end []byte) (bool, error) { return s.aligner.align(stream, end) }
 

@@ -15,8 +15,8 @@ import (
 
 // Stats is the state of a source.
 type Stats struct {
-	// Streams are the streams that have files, those with the largest backlog first. There
-	// are at most [admin.MaxStreams] of them; Omitted is the number of further ones.
+	// Streams are the streams that have files, the largest backlog first. There are at most
+	// [admin.MaxStreams] of them; Omitted is the number of further streams.
 	Streams []admin.Stream
 	Omitted int
 
@@ -27,7 +27,7 @@ type Stats struct {
 	Gone    map[string]struct{} // refused streams for which a later scan found no file
 	Ignored map[string]int64    // entries that the last scan did not follow, by reason
 
-	// Reclaim is the mode in effect for the files that are held now, for a human:
+	// Reclaim is the mode in effect for the files that are held now, as a text for people:
 	// "punch", "unlink" or "none", or "punch for 3 of 5 files".
 	Reclaim string
 

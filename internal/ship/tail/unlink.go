@@ -17,8 +17,8 @@ import (
 // about to be unlinked.
 const takenPrefix = "finished-"
 
-// An unlinker removes the names of finished files. If it has taken the name from a
-// different file, it gives that file its name again.
+// An unlinker removes the names of finished files. If it has taken the name of a different
+// file, it returns the name to that file.
 type unlinker struct {
 	*env
 	dir     *directory
@@ -34,10 +34,10 @@ type unlinker struct {
 // If it is another file, or if f is being written after all, the file gets its name back.
 // No move replaces a file.
 //
-// A kill after the first move leaves the file in the state directory under takenPrefix and
-// its name. A JVM that has the file open continues to write to it. The next Open returns
-// the name, see [unlinker.putBackTaken], and the scan finds the file. If it is f, it has
-// its position in the checkpoint; any other file is a new one.
+// A kill after the first move leaves the file in the state directory under takenPrefix and its
+// name. A JVM that has the file open continues to write to it. The next Open restores the name
+// (see [unlinker.putBackTaken]), and the scan finds the file. If the file is f, its position is
+// in the checkpoint; any other file is new.
 func (u *unlinker) unlink(f *source.File) {
 	if is(u.dir.fd(), f.Entry.Name, f.Of.Identity) != nil {
 		u.listing.expire()
@@ -46,7 +46,7 @@ func (u *unlinker) unlink(f *source.File) {
 	u.remove(f)
 }
 
-// remove does the work of unlink, whichever file has the name of f by now.
+// remove does the work of unlink for whichever file has the name of f by now.
 func (u *unlinker) remove(f *source.File) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	taken := takenPrefix + f.Entry.Name
@@ -84,8 +84,7 @@ func is(dir int, name string, id position.Identity) error {
 	return nil
 }
 
-// refused records that f keeps its name. If f has just lost its name, that is not a
-// refusal.
+// refused records that f keeps its name. If f has just lost its name, nothing was refused.
 func (u *unlinker) refused(f *source.File, err error) {
 	if err == unix.ENOENT {
 		u.listing.expire()
@@ -101,9 +100,9 @@ func (u *unlinker) refused(f *source.File, err error) {
 		"hint", "its memory stays in use")
 }
 
-// putBack returns a file in the state directory to its name in the source. If the name was
-// taken meanwhile, by a JVM that opened its log and did not find it, the file is older than
-// the one with its name. It then becomes an archive.
+// putBack gives a file in the state directory its name in the source again. If that name is
+// taken, because a JVM has opened its log in the meantime and did not find it, the file is
+// older than the file that now has the name. It then becomes an archive.
 func (u *unlinker) putBack(name string) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	err := unix.Renameat2(state, takenPrefix+name, dir, name, unix.RENAME_NOREPLACE)
@@ -128,8 +127,8 @@ const maxArchive = 999
 // create any number of them.
 const maxTaken = 4096
 
-// putBackTaken returns the names of the files that a killed process has left in
-// the state directory, see [unlinker.unlink].
+// putBackTaken gives the files that a killed process has left in the state directory their
+// names again; see [unlinker.unlink].
 func (u *unlinker) putBackTaken() {
 	if _, err := u.dir.state.Seek(0, io.SeekStart); err != nil {
 		return
