@@ -120,8 +120,8 @@ func (st *writerStream) size(batch []queue.Chunk[tail.Chunk]) (n int) {
 	return n
 }
 
-// appendFrames appends the stream's parts of the batch: lines as one frame, and
-// frames unchanged.
+// appendFrames appends the stream's parts of the batch: all lines as one frame, and frames
+// unchanged.
 func (w *writer) appendFrames(st *writerStream) (err error) {
 	for parts := st.parts; len(parts) > 0 && err == nil; {
 		n := 1
@@ -138,8 +138,8 @@ func (w *writer) appendFrames(st *writerStream) (err error) {
 	return err
 }
 
-// appendLines appends parts of the batch as one frame. Most often, they are already
-// contiguous in the queue.
+// appendLines appends parts of the batch as one frame. Usually they are already contiguous in
+// the queue.
 func (w *writer) appendLines(st *writerStream, parts []int) error {
 	first, last := parts[0], parts[len(parts)-1]
 	if last-first == len(parts)-1 {
@@ -155,7 +155,7 @@ func (w *writer) appendLines(st *writerStream, parts []int) error {
 	return st.appendFrame(frame)
 }
 
-// appendFrame appends lines as one frame. Raw is empty if all lines of a batch are withheld.
+// appendFrame appends lines as one frame. raw is empty if all lines of a batch are withheld.
 func (st *writerStream) appendFrame(raw []byte) error {
 	if len(raw) == 0 {
 		return nil

@@ -19,8 +19,8 @@ const (
 	minBudget = 1 << 20
 )
 
-// budget decides how much of the source the backlog may take and sets the bounds that
-// depend on it.
+// budget decides how much of the source the backlog may take. It sets the bounds that depend on
+// that.
 type budget struct {
 	cfg  Config
 	log  *slog.Logger
@@ -32,7 +32,7 @@ type budget struct {
 	queueBytes int // the most bytes that may be queued
 }
 
-// usage is the memory of the source that is in use, which is compared with the marks.
+// usage is how much memory of the source is in use. It is compared with the marks.
 type usage struct {
 	own     int64   // memory of the source files and the spool
 	streams int     // number of streams that take more than a few pages of it
@@ -70,8 +70,8 @@ func (b *budget) of(u tail.Usage) int64 {
 	return u.Total
 }
 
-// unlimited reports whether the size of a file system was not chosen: the file system has
-// no size, or half of the machine's memory, which is the default of a tmpfs.
+// unlimited reports whether the size of a file system was not chosen on purpose: there is no
+// limit, or the limit is the default of a tmpfs, half of the machine's memory.
 func unlimited(u tail.Usage) bool {
 	var info unix.Sysinfo_t
 	if !u.Tmpfs || unix.Sysinfo(&info) != nil {

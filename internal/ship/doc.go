@@ -31,11 +31,11 @@
 // # Pressure
 //
 // While the queue is full, the reader checks the source. If the source fills up because the
-// destination accepts nothing, or less than arrives, the reader goes ahead of the writer.
-// Above the first mark, it moves the oldest lines into the spool, and loses none. Above the
-// second mark, it also drops moved lines below a level; above the third mark, it drops all
-// lines. The oldest lines are dropped first, and only lines of streams that take more than
-// their share of the budget. The reader's order corresponds to that of a commit:
+// destination accepts nothing, or less than arrives, the reader goes ahead of the writer. Above
+// the first mark, it moves the oldest lines into the spool and loses none. Above the second
+// mark, it also drops moved lines below a level; above the third mark, it drops all lines. Only
+// streams that take more than their share of the budget lose lines, the oldest first. The
+// reader's order corresponds to that of a commit:
 //
 //	append   one record, in the spool; a kill finds the lines in both places
 //	punch    only now is their memory in the file freed
@@ -51,11 +51,10 @@
 //
 // # Errors of the destination
 //
-// The answer to all of them is the same as that of a restart: forget everything
-// uncommitted, wait, cut the segments to the marks of the last commit with fresh
-// descriptors, and read again from the positions of that commit. A descriptor that failed
-// is never used again: after a failed fsync, the kernel may mark pages clean that never
-// reached the disk.
+// The answer to all of them is the same as that of a restart: forget everything uncommitted,
+// wait, cut the segments to the marks of the last commit with fresh descriptors, and read again
+// from the positions of that commit. A descriptor that failed is never used again: after a
+// failed fsync, the kernel may mark pages as clean although they never reached the disk.
 //
 // An error of only one stream, [store.ErrRefused], does not stop any other stream. The
 // writer skips the stream and retries it from time to time. The reader leaves the stream

@@ -13,7 +13,7 @@ import (
 )
 
 // health is the state that the writer shows to other parts: whether the destination and the
-// checkpoint accept lines, and how far they have got.
+// checkpoint accept lines, and how far lines have been committed.
 type health struct {
 	mu         sync.Mutex
 	lastCommit time.Time
@@ -28,9 +28,8 @@ type health struct {
 	maintenance string // last error of maintaining the segments
 }
 
-// setFailure records why lines are not accepted, or nil when they are accepted again. It
-// also records since when the oldest line has waited. It reports whether the failure is
-// new.
+// setFailure records why lines are not accepted, or nil when they are accepted again. It also
+// records how long the oldest line has been waiting. It reports whether the failure is new.
 func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +104,7 @@ func (h *health) lastErrorSeconds() float64 {
 	return float64(h.lastFailed.UnixMilli()) / 1000
 }
 
-// setMaintenance records an error that loses no line, and reports whether the error is new.
+// setMaintenance records an error that costs no line, and reports whether the error is new.
 func (h *health) setMaintenance(err error) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -36,7 +36,7 @@ type link struct {
 
 // flush asks the writer to commit everything that is queued.
 type flush struct {
-	claims bool // the checkpoint claims that lines of the source are durable, see [tail.Start.Claims]
+	claims bool // the checkpoint claims that lines of the source are durable; see [tail.Start.Claims]
 }
 
 // rewind asks the reader to read again from the last commit. In the streams of ends,

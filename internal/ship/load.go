@@ -15,7 +15,7 @@ type load struct {
 }
 
 // see records whether the source is busy now. It must be called about once a second even if
-// nothing happens, as the reader's poll does.
+// nothing happens; the reader's poll does that.
 func (l *load) see(busy bool, now time.Time) {
 	if busy {
 		l.last = now

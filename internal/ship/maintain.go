@@ -81,9 +81,9 @@ func (w *writer) tolerate(err error) {
 	}
 }
 
-// commitSeals records in the checkpoint which segments were sealed without a commit: by
-// age, or at the end. After a restart, a segment whose seal is not in the checkpoint may
-// grow again.
+// commitSeals records in the checkpoint which segments were sealed without a commit: by age, or
+// at the end. After a restart, a segment could grow again if its seal were not in the
+// checkpoint.
 func (w *writer) commitSeals(ctx context.Context) error {
 	sealed := 0
 	for _, name := range w.check.Streams() {

@@ -24,8 +24,8 @@ type metrics struct {
 	refused           *prometheus.GaugeVec
 }
 
-// newMetrics registers the metrics of the two loops. At a scrape, gauges are read from the
-// state that the loops show.
+// newMetrics registers the metrics of the two loops. At each scrape, the gauges are read from
+// the state that the loops show.
 func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error) *metrics {
 	m := &metrics{
 		persistedLines: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -24,7 +24,7 @@ type report struct {
 	back    map[position.Content]position.Saved // positions that the checkpoint may have forgotten
 }
 
-// setDir passes on the state directory that is used from now on, or nil.
+// setDir reports the state directory that is used from now on, or nil.
 func (n *news) setDir(dir *os.File) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -34,7 +34,7 @@ func (n *news) setDir(dir *os.File) {
 	n.dir, n.dirNews = statedir.Dup(dir), true
 }
 
-// setFiles passes on which contents are gone and which files came back.
+// setFiles reports which contents are gone and which files came back.
 func (n *news) setFiles(gone []position.Content, back map[position.Content]position.Saved) {
 	if len(gone) == 0 && len(back) == 0 {
 		return

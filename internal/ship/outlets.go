@@ -18,20 +18,20 @@ type Outlets struct {
 	// source. It must not block.
 	CaughtUp func()
 
-	// Busy is called with true when much is written or files come and go, and with false
-	// once that has been over for two seconds. Before the first call, the source must be
-	// treated as busy. The reader calls Busy and waits for it.
+	// Busy is called with true when much is written, or when files appear and disappear, and with
+	// false two seconds after that has ended. Before the first call, the source must be treated as
+	// busy. The reader calls Busy and waits for it.
 	Busy func(busy bool)
 
-	// Opened is called when the source was opened, before anything in it is read. It is
-	// called again for another directory that has the source's name since. It must not keep
-	// the two directories, which are the source and the sidecar's own directory in it.
+	// Opened is called when the source was opened, before anything in it is read. It is called
+	// again if another directory gets the source's name. It must not keep the two directories,
+	// which are the source and the sidecar's own directory in it.
 	Opened func(source, state *os.File)
 
-	// Destination is called with the directory of the durable copy before it is opened. It
-	// is called again once it was opened, because it may not have existed before, and when
-	// another directory has taken its place. It may wait for the destination, but not for
-	// the writer.
+	// Destination is called with the directory of the durable copy before it is opened. It is
+	// called again once the directory has been opened, because it may not have existed before, and
+	// when another directory has taken its place. It may wait for the destination, but not for the
+	// writer.
 	Destination func(dir string)
 }
 
@@ -46,10 +46,10 @@ func (o *Outlets) destination(dir string) {
 // being written. The writer calls them; they must not block. The zero value has no
 // followers.
 type Followers struct {
-	// OnCommit is called in three cases: when streams are committed up to marks, before
-	// anything is appended to a new stream, and when streams have ended, so that their
-	// segments do not grow any more. The first call has every stream that may grow. It must
-	// not keep marks. Nil: there are no followers.
+	// OnCommit is called in three cases: when streams are committed up to marks, before anything
+	// is appended to a new stream, and when streams have ended and their segments no longer grow.
+	// The first call has every stream that may grow. It must not keep marks. Nil: there are no
+	// followers.
 	OnCommit func(marks map[string]segment.Mark, ended []string)
 
 	// OnGap is called with each gap whose marker is appended to a stream. After a failure

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// placing is a writer at its start. It places the segments of each stream after the
-// committed bytes of the stream.
+// placing is a writer that is starting. It positions each stream's segments after the committed
+// bytes of the stream.
 type placing struct {
 	*writer
 	from start
@@ -48,13 +48,14 @@ func (p *placing) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	// In either case: from now on, all checkpoints of earlier processes are stale.
+	// In both cases, all checkpoints of earlier processes are stale from now on.
 	p.check.BeginRun()
 	if err := p.saveCheckpoint(ctx); err != nil {
 		return err
 	}
 	p.unsaved = false
-	// Not earlier: followers and retention treat every stream that is not placed as ended.
+	// This must not happen earlier: followers and retention treat every stream that is not placed
+	// as ended.
 	p.follow.begin()
 	p.retain(ctx)
 	p.view.setRestored()
@@ -75,7 +76,7 @@ func (p *placing) compareNumber() {
 	}
 }
 
-// stale reports that marks are not used, of one stream or of all.
+// stale logs that the marks of one stream, or of all streams, are not used.
 func (p *placing) stale(stream string, err error) {
 	// messages.md#the-checkpoint: The destination is another one, or another process changed it.
 	p.log.Warn("checkpoint does not match the segments", "stream", stream, "error", err, "hint", hintInvalid)
@@ -134,9 +135,9 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 	return nil
 }
 
-// placeOrRefuse calls tryPlace, and returns nil if the destination refuses only this
-// stream. Placing it is then retried later. If the stream has no mark because the
-// checkpoint was lost, the checkpoint records that for a restart in the meantime.
+// placeOrRefuse calls tryPlace, and returns nil if the destination refuses only this stream.
+// Placing the stream is then retried later. If the stream has no mark because the checkpoint
+// was lost, the checkpoint records that for a restart in the meantime.
 func (p *placing) placeOrRefuse(name string) error {
 	err := p.tryPlace(name)
 	if !errors.Is(err, store.ErrRefused) {

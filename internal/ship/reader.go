@@ -24,7 +24,7 @@ type reader struct {
 	full bool // the last round ended because the queue has no room
 	more bool // the last round ended because it had run long enough
 
-	eventful bool // JVMs wrote to refused streams, which reading does not reveal
+	eventful bool // JVMs wrote to refused streams, which are not read
 
 	caughtUp time.Time         // when everything written so far had been read; at first, a time long ago
 	catching []chan<- struct{} // closed once the next scan and everything that it finds has been read
@@ -55,12 +55,12 @@ type draining struct {
 	silent bool // no process writes any more, or waiting for that has taken too long
 	asked  bool // the writer was asked to flush
 
-	waiting int // files that waited for a place after the last flush
+	waiting int // files that still waited for a place after the last flush
 }
 
 // goesOn reports, after a flush, whether files that waited for a place can be read now: the
-// reader closes some other files after each flush. It returns false once the number of
-// waiting files no longer falls.
+// reader closes some other files after each flush. It returns false once the number of waiting
+// files no longer decreases.
 func (d *draining) goesOn(waiting int) bool {
 	was := d.waiting
 	d.waiting = waiting

@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	// After a round of reading, events are left in the kernel for a while: most of them
-	// merge there, and one wake-up serves many lines. The pause is shorter while much is
-	// written, and while files come and go: a JVM that rotates small files soon overwrites
-	// an archive, whose unseen lines are then lost. At such times, the reader checks the
-	// directory and the files that were read from without waiting for events, which wake
-	// two threads each. As long as lines flow, events get a turn only now and then, for
-	// other files.
+	// After a round of reading, events are left in the kernel for a while: most of them merge
+	// there, and one wake-up serves many lines. The pause is shorter while much is written, and
+	// while files appear and disappear: a JVM that rotates small files soon overwrites an archive,
+	// and lines in it that were not read are lost. At such times, the reader does not wait for
+	// events, each of which wakes two threads: it checks the directory and the files from which it
+	// has read. As long as lines flow, events get a turn only now and then, for other files.
 	calmPace   = 20 * time.Millisecond
 	eventPace  = 100 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
@@ -65,7 +64,7 @@ func (r *reader) round() {
 	}
 	r.read, r.more, r.full = 0, false, false
 	if r.link.queue.Bytes() == 0 && r.link.oldest.Load() == 0 {
-		r.link.progress.Store(time.Now().UnixNano()) // there is nothing for the destination to accept
+		r.link.progress.Store(time.Now().UnixNano()) // there was nothing for the destination to accept
 	}
 	for r.read < roundBytes {
 		if r.link.queue.Bytes() >= r.budget.queueBytes {
@@ -166,9 +165,9 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 // write a little longer.
 const lastWords = 500 * time.Millisecond
 
-// finished reports whether draining has read everything. Once no process writes any more,
-// there is another round for the lines that were written just before. Run does not call
-// finished while a scan is due but it is too early for the scan, which may find files.
+// finished reports whether draining has read everything. When no process writes any more, one
+// more round reads the lines that were written just before. Run does not call finished while a
+// scan is due but must wait, because the scan may find files.
 func (r *reader) finished() bool {
 	if r.drain.silent {
 		return true
@@ -188,13 +187,13 @@ func (r *reader) paceNow() time.Duration {
 	return calmPace
 }
 
-// hurried reports whether much is written, or files come and go.
+// hurried reports whether much is written, or files appear and disappear.
 func (r *reader) hurried() bool {
 	return r.read >= hurryBytes || time.Since(r.load.rotated) < time.Second
 }
 
 // paceFull returns how long the reader waits while the queue has no room. New files must be
-// seen even if nothing can be read and checking the pressure takes long.
+// seen even if nothing can be read and checking the pressure takes a long time.
 func (r *reader) paceFull() time.Duration {
 	pace := pressurePace
 	if time.Since(r.load.rotated) < time.Second {
@@ -251,7 +250,7 @@ func (r *reader) tick() {
 			"hint", "this includes .ullage in it; open files of the old directory are read to their end")
 	}
 	if r.src.Dir() == nil {
-		_ = r.open() // it has logged the first failure
+		_ = r.open() // open has logged the first failure
 	}
 	r.src.Tick()
 	r.settle()

@@ -5,7 +5,7 @@ import "time"
 // refusedRetry is the time between two attempts to place refused streams.
 const refusedRetry = 5 * time.Second
 
-// refuse continues without a stream. Place is called later to retry the stream.
+// refuse continues without a stream. place is called later to retry the stream.
 func (w *writer) refuse(name string, err error, place func() error) {
 	w.store.Stream(name).Abandon()
 	w.m.destinationErrors.WithLabelValues(errorKind(err)).Inc()

@@ -16,8 +16,8 @@ type replies struct {
 	refused   map[string]error // streams and reasons; never changed in place. Nil: nothing has changed
 }
 
-// publish passes on that everything up to the given chunks is durable. It keeps the map,
-// and returns another one for the caller to use.
+// publish reports that everything up to the given chunks is durable. It keeps the map and
+// returns another one for the caller to use.
 func (r *replies) publish(last map[tail.File]tail.Chunk) (next map[tail.File]tail.Chunk) {
 	r.mu.Lock()
 	if len(r.published) == 0 {
@@ -30,7 +30,7 @@ func (r *replies) publish(last map[tail.File]tail.Chunk) (next map[tail.File]tai
 	return last
 }
 
-// refuse passes on which streams are now refused.
+// refuse reports which streams are now refused.
 func (r *replies) refuse(streams map[string]error) {
 	r.mu.Lock()
 	r.refused = streams
@@ -47,8 +47,8 @@ func (r *replies) ring() {
 
 // take calls each for the chunks that were published since the last call. It returns the
 // refused streams, or nil if they have not changed. A stream is refused only after its last
-// commit was published, and is read again from there. So a caller that sees the refusal has
-// seen that commit.
+// commit was published, and is read again from that commit. So a caller that sees the refusal
+// has seen that commit.
 func (r *replies) take(each func(tail.Chunk)) (refused map[string]error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

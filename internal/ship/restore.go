@@ -17,7 +17,7 @@ type start struct {
 	lost     bool // a previous process had a checkpoint; no valid slot is left
 	outdated bool // another sidecar has used the destination since the checkpoint was saved
 	source   tail.Found
-	byName   tail.Found // source by the names of the files, if the checkpoint is not ours
+	byName   tail.Found // the source with each file in the stream of its name, for a checkpoint that is not ours
 	streams  []string   // the streams whose segments may have lines of these files
 }
 
@@ -29,9 +29,8 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	found := s.check.Load()
 	s.reportInvalid(found.Invalid)
 	if keyed {
-		// This must come before the reader meets a trigger, which would start a second
-		// save. Without the key, the checkpoint may be for another destination: begin then
-		// resumes.
+		// This must precede any trigger that the reader finds, which would start a second save.
+		// Without the key, the checkpoint may be for another destination: begin then resumes.
 		s.detail.resume()
 	}
 	// A new source gets a checkpoint before anything else. So if there was a checkpoint and

@@ -7,9 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// reopen returns to the last commit: it cuts every stream to its mark with fresh
-// descriptors and makes the reader read again from the positions. While the destination is
-// missing, it leaves all marks unchanged.
+// reopen returns to the last commit: it cuts every stream to its mark with fresh descriptors
+// and makes the reader read again from the positions. It leaves all marks unchanged while the
+// destination is missing.
 func (w *writer) reopen(ctx context.Context) error {
 	replaced, err := w.store.Reopen(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *writer) reopen(ctx context.Context) error {
 	return nil
 }
 
-// readmit retries the refused streams and reports whether the reader begins again. If it does,
+// readmit retries the refused streams, and reports whether the reader begins again. If it does,
 // all streams are read again from their last commit, even streams that cannot be placed, since
 // their lines in the queue are discarded with the others. A stream that was never placed is
 // forgotten only once the reader has seen that it no longer has files. While such a stream is

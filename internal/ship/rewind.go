@@ -35,8 +35,8 @@ func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	return r.src.Start.Positions()
 }
 
-// align finds the ends of streams without a mark in the source, so that reading begins
-// there. News says that a checkpoint was expected.
+// align finds the ends of streams without a mark in the source, so that reading begins there.
+// news means that a checkpoint was expected.
 func (r *reader) align(ends map[string][]byte, news bool) {
 	found := 0
 	for name, end := range ends {

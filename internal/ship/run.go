@@ -122,7 +122,7 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 		return err
 	})
 	loops.Go(func() error {
-		// Stop never has a cause of its own, so its error is Canceled, whatever ends ctx.
+		// stop never has its own cause, so its error is Canceled, whatever ends ctx.
 		if err := s.write(stop, answer, from); !errors.Is(err, context.Canceled) {
 			failed = err
 			cancel()
@@ -135,8 +135,8 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 	return failed
 }
 
-// ask starts to open the destination and waits a moment for the answer. Keyed reports that
-// the answer has arrived, and with it the key.
+// ask starts to open the destination and waits a moment for the answer. keyed means that the
+// answer, and with it the key, has arrived.
 func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err error) {
 	answer = make(chan opened, 1)
 	go func() { answer <- s.open(stop) }()
@@ -199,8 +199,8 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 
 // await waits for the destination. If the reader drains meanwhile, it is done only if no line
 // depends on the destination: nothing is queued, and the checkpoint does not claim that lines
-// in the source are durable. Such a claim may be about another destination, which becomes known
-// only once this one has answered.
+// in the source are durable. Such a claim may refer to another destination, which becomes known
+// only once this destination has answered.
 func (s *Shipper) await(answer <-chan opened) opened {
 	for {
 		select {

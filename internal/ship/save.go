@@ -9,10 +9,10 @@ import (
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
-// saveCheckpoint saves the checkpoint, however long that takes: once the segments are
-// synced, there is no way back, since the slot may hold the new state even if saving it has
-// failed. Then it records the number at the destination, which makes all earlier
-// checkpoints stale. The caller reclaims only after that.
+// saveCheckpoint saves the checkpoint, however long that takes: once the segments are synced,
+// the save cannot be undone, because the slot may hold the new state even if saving has failed.
+// Then it records the number at the destination, which makes all earlier checkpoints stale. The
+// caller reclaims only after that.
 func (w *writer) saveCheckpoint(ctx context.Context) error {
 	for backoff, first := newBackoff(), true; ; first = false {
 		w.link.news.take().apply(w.check, w.detail)

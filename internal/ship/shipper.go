@@ -39,8 +39,8 @@ type Shipper struct {
 	drained atomic.Bool // everything was committed
 }
 
-// New returns a Shipper for a valid cfg. It accesses neither the source nor the
-// destination: [Shipper.Run] does.
+// New returns a Shipper for a valid cfg. Only [Shipper.Run] accesses the source and the
+// destination.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	cfg.Tail.PersistLevel = cfg.PersistLevel
@@ -66,7 +66,7 @@ func connect(s *Shipper, to Outlets) {
 	s.src.Connect(to.Source)
 }
 
-// stallLag is how much longer than the settings allow a line may wait before the wait is
+// stallLag is how long a line may wait beyond what the settings allow before the wait is
 // reported as a stall.
 const stallLag = 5 * time.Second
 

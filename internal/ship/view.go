@@ -97,9 +97,9 @@ func (v *view) unconfirmed() bool {
 	return !v.restored && v.claims
 }
 
-// sawGone reports whether the reader has seen that a refused stream no longer has files.
-// False may also mean that the reader has yet to look, or to learn of the refusal: the view
-// is up to a second old.
+// sawGone reports whether the reader has seen that a refused stream no longer has files. False
+// may also mean that the reader has not looked yet, or does not know of the refusal yet: the
+// view is up to a second old.
 func (v *view) sawGone(name string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -126,7 +126,7 @@ func (v *view) unreadable() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if errors.Is(v.sourceErr, statedir.ErrOwned) {
-		return nil // the owner of the source ships it
+		return nil // the other sidecar, which owns the source, ships it
 	}
 	if v.sourceErr != nil && !errors.Is(v.sourceErr, fs.ErrNotExist) {
 		return fmt.Errorf("nothing was read: %w", v.sourceErr)

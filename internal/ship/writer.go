@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// newBackoff returns how long a failed destination or source is left alone.
+// newBackoff returns how long to wait before a failed destination or source is retried.
 func newBackoff() retry.Backoff {
 	return retry.Backoff{First: 100 * time.Millisecond, Most: 5 * time.Second}
 }
@@ -148,7 +148,7 @@ func (t *taken) full(frame int, b bounds) bool {
 	return t.bytes > 0 && int64(t.bytes+frame) > b.bytes() || t.streams >= b.streams || len(t.last) >= filesInCommit
 }
 
-// worth reports whether so much is pending that an idle writer commits it before the
-// interval is over: until the commit, it takes memory in the source. While there is a
-// backlog, commits are larger and fewer.
+// worth reports whether so many bytes are pending that an idle writer commits them before the
+// interval is over: until the commit, they take memory in the source. While there is a backlog,
+// commits are larger and fewer.
 func (t *taken) worth(most int64) bool { return int64(t.bytes) >= most/4 }

@@ -60,7 +60,7 @@ func (w *writer) ship(ctx context.Context) error {
 		case <-w.link.prompt.asked:
 		case <-idle.C:
 			if w.taken.nothing(w.link.queue.Bytes()) {
-				// The lines that could not be written may be gone from the source.
+				// The lines that could not be written may no longer be in the source.
 				w.link.health.setFailure(nil, time.Time{})
 			}
 			w.maintain(ctx)

@@ -24,8 +24,8 @@ type Checkpoint struct {
 	// the segments.
 	Lost bool
 
-	// Uncommitted is how many bytes the process that saved the checkpoint may have on disk
-	// after a mark. The settings of this process may differ.
+	// Uncommitted is how many bytes the process that saved the checkpoint may have written to disk
+	// after a mark. This process may have different settings.
 	Uncommitted int64
 
 	// Withheld counts lines that were read and will not be persisted. It is saved with the
@@ -146,9 +146,9 @@ func (c *Checkpoint) BeginRun() { c.slots.seq |= runNumbers - 1 }
 // returns nil, a restart finds this state; after an error, a restart finds this state
 // or the previous one.
 //
-// [ErrNoRoom] is the exception: a restart then finds no checkpoint, and the
-// segments decide. The caller may therefore still reclaim if nothing else could free
-// memory. A stale checkpoint would be wrong.
+// [ErrNoRoom] is the exception: a restart then finds no checkpoint, and the segments decide. So
+// the caller may still reclaim, in case nothing else can free memory: with a stale checkpoint,
+// that would be wrong.
 func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
 
 // encode writes the JSON of the checkpoint value by value. Passing the whole
@@ -193,9 +193,9 @@ type Found struct {
 	Invalid []error // why a slot was ignored, see [Reason]
 }
 
-// Load reads the newest valid slot. Without a key, Load uses the positions of
-// the newest slot without verifying its author, and no marks. It reserves
-// memory for the slots at once, while there is room.
+// Load reads the newest valid slot. Without a key, Load cannot verify who wrote the newest
+// slot: it uses the positions in it, but no marks. It reserves memory for the slots at once,
+// while there is room.
 func (c *Checkpoint) Load() Found {
 	st, found := c.slots.load()
 	c.Lost = st.Lost

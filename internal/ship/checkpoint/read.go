@@ -19,12 +19,11 @@ import (
 )
 
 const (
-	// Bounds on a slot. 4,096 files take 1 to 4 MiB, so ullage did not write anything
-	// larger.
+	// Bounds on a slot. 4,096 files take 1 to 4 MiB, so ullage writes nothing larger.
 	slotMaxBytes  = 32 << 20
 	claimMaxBytes = 4 << 20
 
-	mostFiles = 16 << 10 // files in a slot, and also streams
+	mostFiles = 16 << 10 // the most files, and the most streams, in a slot
 )
 
 // The reasons why a slot was ignored.

@@ -90,7 +90,7 @@ func (s *slots) removed() bool {
 // ErrNoRoom reports that the tmpfs of the source has no room for a checkpoint.
 var ErrNoRoom = errors.New("the source has no room for the checkpoint")
 
-// setKey sets the key, and the number of the newest checkpoint, of the destination.
+// setKey sets the destination's key and the number of its newest checkpoint.
 func (s *slots) setKey(key []byte, newest uint64) {
 	s.key, s.newest = key, newest
 	s.seq = max(s.seq, newest)
@@ -129,9 +129,8 @@ func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	return nil
 }
 
-// begin creates markName. It must not do so before the first slot is saved:
-// after a kill between the two, the next start would report a lost checkpoint
-// that never existed.
+// begin creates markName. It must not do so before the first slot is saved. Otherwise, after a
+// kill in between, the next start would report the loss of a checkpoint that never existed.
 func (s *slots) begin() {
 	if s.begun {
 		return

@@ -1,7 +1,7 @@
-// Package frame is the common part of the two logs on the tmpfs, the spool and the
-// hindsight. Lines become frames that fit into a segment. A frame is trusted if this
-// process is known to have written it; any other frame must be decompressed first. The
-// application can write to these logs as it can to its own.
+// Package frame is the common part of the two logs on the tmpfs, the spool and the hindsight.
+// Lines become frames that fit into a segment. A frame is trusted if this process is known to
+// have written it; any other frame must be decompressed first. The application can write to
+// these logs as well as to its own.
 package frame
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 // encodeWindow is how far back a match may be. The segments have the same window, so that a
-// frame can become one of their frames. A larger window does not compress UL lines better.
+// frame can be copied into a segment unchanged. A larger window does not compress UL lines
+// better.
 const encodeWindow = 256 << 10
 
 // Codec compresses lines, and decompresses frames with at most [segment.FrameBytes] of lines.

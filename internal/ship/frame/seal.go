@@ -21,7 +21,7 @@ type seal struct {
 	sum uint64
 }
 
-// maxSeals bounds the memory for seals to 64 KiB. Bytes whose seal was forgotten are
+// maxSeals bounds the memory for seals to 64 KiB. Bytes whose seal was forgotten have to be
 // decompressed.
 const maxSeals = 4096
 
@@ -37,7 +37,7 @@ func (s *Seals) Add(at int64, b []byte) {
 	s.all = append(s.all, seal{at, maphash.Bytes(s.key, b)})
 }
 
-// Fit reports whether b is equal to the bytes that Add was last given for the offset.
+// Fit reports whether b equals the bytes that Add last received for the offset.
 func (s *Seals) Fit(at int64, b []byte) bool {
 	i, ok := s.find(at)
 	return ok && s.all[i].sum == maphash.Bytes(s.key, b)

@@ -71,8 +71,8 @@ func (l *Log) expire(since int64) {
 	}
 }
 
-// endSaving ends the saving if the next lines were written after its end. Otherwise, a
-// restart would treat the records that it finds as lines of the window.
+// endSaving ends the saving once lines arrive that were written after its end. Otherwise, a
+// restart would also save the records that it finds.
 func (l *Log) endSaving(since int64) {
 	if h, until := l.peek(), l.until.Load(); since > until && (h == nil || !l.wanted(h)) {
 		l.until.CompareAndSwap(until, 0)
@@ -109,9 +109,9 @@ func (l *Log) peek() *head {
 	return l.first
 }
 
-// Next returns the oldest committed record if its lines should be saved. [Log.Saved] then
-// moves past it. Raw is nil if the parameter raw is false and this process wrote the frame:
-// the frame is then known to be intact without being decompressed.
+// Next returns the oldest committed record if its lines should be saved. [Log.Saved] then moves
+// past it. The Raw of the record is nil if raw is false and this process wrote the frame, which
+// then need not be decompressed to know that it is intact.
 func (l *Log) Next(raw bool) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +149,7 @@ func (l *Log) read(r *Record, raw bool) error {
 	return nil
 }
 
-// Saved records that the lines of a record were passed on.
+// Saved records that the lines of a record have been passed on.
 func (l *Log) Saved(r Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,13 +1,12 @@
 // Package hindsight holds lines that are withheld from the destination, in case they are
 // needed later. It is the writer's own log on the tmpfs.
 //
-// A sidecar with a persist level does not persist the lines below it. The writer counts
-// these lines and appends them to this log, compressed. When a record is appended, the log
-// forgets records that are older than the window, and then further ones until there is room
-// for the new record. The age of a line is measured when lines are appended, so the log
-// holds the last lines before a pause however long the pause is. When a trigger fires, the
-// writer moves the records into a stream of the destination, along with the records of the
-// next window.
+// A sidecar with a persist level does not persist the lines below it. The writer counts these
+// lines and appends them to this log, compressed. When a record is appended, the log forgets
+// records that are older than the window, and then further ones until there is room for the new
+// record. The age of a line is checked only when lines are appended. So the log holds the last
+// lines before a pause, however long the pause lasts. When a trigger fires, the writer moves
+// the records into a stream of the destination, along with the records of the next window.
 //
 // # The file
 //
@@ -39,9 +38,9 @@
 //
 // # Untrusted input
 //
-// The application can write to the file as it can to its logs. Each record is checked
-// before it is used. The first damaged record ends the log: the lines after it were counted
-// as withheld, and remain so.
+// The application can write to the file as well as to its logs. Each record is checked before
+// it is used. The first damaged record ends the log: the lines after it were counted as
+// withheld, and remain so.
 //
 // A line that is longer than one read is held in pieces. If only its end is left in the
 // log, only its end is saved.

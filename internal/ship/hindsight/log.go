@@ -51,12 +51,12 @@ func New(window time.Duration, limit int64) *Log {
 	return &Log{window: window, began: time.Now(), limit: limit}
 }
 
-// nanos returns a time in the form of records and [State]: Unix time as if the system clock
-// had not been set since the process began. Without this, after the clock was set back,
-// lines would not expire and would continue to be saved until the clock has caught up.
+// nanos returns a time in the form of records and [State]: Unix time as if the system clock had
+// not been set since the process began. Otherwise, after the clock was set back, lines would
+// not expire, and saving would not end, until the clock had caught up.
 func (l *Log) nanos(t time.Time) int64 { return l.began.UnixNano() + int64(t.Sub(l.began)) }
 
-// time is the opposite of nanos.
+// time is the inverse of nanos.
 func (l *Log) time(nanos int64) time.Time {
 	return l.began.Add(time.Duration(nanos - l.began.UnixNano()))
 }
@@ -158,8 +158,8 @@ func (l *Log) State() State {
 	return State{l.now.Head, l.now.End, l.until.Load()}
 }
 
-// Committed records that a checkpoint with s was saved and frees the records before its
-// head. S must be a result of [Log.State] since the last Attach.
+// Committed records that a checkpoint with s was saved. It frees the records before the head of
+// s. S must be a result of [Log.State] since the last Attach.
 func (l *Log) Committed(s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

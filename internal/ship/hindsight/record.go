@@ -23,8 +23,8 @@ const (
 type Batch struct {
 	Stream string
 
-	// Everything written before Since had been read before these lines, so the lines were
-	// written after it. Read is when the last of the lines was read.
+	// The lines were written after Since: everything written before then was read before these
+	// lines. Read is when the last of the lines was read.
 	Since, Read time.Time
 
 	Lines [ul.NumLevels]uint32 // number of lines that end in Raw, by level

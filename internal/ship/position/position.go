@@ -62,8 +62,8 @@ type Saved struct {
 // consumed. The zero value is the beginning.
 type Position struct {
 	Offset int64 `json:"offset"`
-	// Check is the CRC-32C of the CheckLen bytes before Offset. They are all in
-	// the page of the last byte before Offset.
+	// Check is the CRC-32C of the CheckLen bytes before Offset. All of these bytes are in the page
+	// of the last byte before Offset.
 	Check    uint32 `json:"check"`
 	CheckLen int    `json:"check_len"`
 	// Open reports that Offset is inside a line longer than the limit.

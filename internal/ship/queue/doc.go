@@ -8,10 +8,10 @@
 // When the queue has no room, Reserve returns at once, and the producer waits for
 // Space. Meanwhile the backlog stays in the source.
 //
-// A consumer may leave a few bytes in the queue until more have gathered, but not
-// while the producer waits for room: a chunk that needs the whole ring waits for the
-// last byte in it. So a Reserve that fails wakes the consumer, which takes chunks for
-// as long as the queue says that the producer is starved.
+// A consumer may leave a few bytes in the queue until more have gathered, but not while the
+// producer waits for room: a chunk that needs the whole ring waits for the last byte in it. So
+// a Reserve that fails wakes the consumer, which takes chunks for as long as the producer is
+// starved.
 //
 // A queue serves one producer and one consumer, which may run concurrently.
 package queue

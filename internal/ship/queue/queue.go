@@ -24,7 +24,7 @@ type Queue[M any] struct {
 	bytes  int        // sum of the chunks' lengths
 	wake   int        // Ready is signalled when bytes reach this
 	area   int        // offset in buf of the reservation
-	wanted int        // length of the Reserve that had no room and waits for Space; 0: none
+	wanted int        // length of the Reserve that found no room and waits for Space; 0: none
 }
 
 // New returns a queue of the given capacity in bytes that holds at most
@@ -42,8 +42,8 @@ func New[M any](capacity, maxChunks, wake int) *Queue[M] {
 	}
 }
 
-// SetWake changes the number of bytes at which Ready is signalled. It signals Ready
-// if that many bytes are queued already, since no Push will then cross the number.
+// SetWake changes the number of bytes at which Ready is signalled. If that many bytes are
+// queued already, it signals Ready itself, because no Push would cross the number any more.
 func (q *Queue[M]) SetWake(bytes int) {
 	q.mu.Lock()
 	q.wake = bytes
@@ -175,8 +175,7 @@ func (q *Queue[M]) Release(n int) {
 	}
 }
 
-// Reset discards everything. Afterwards neither side may use a chunk or an area
-// from before.
+// Reset discards everything. After that, neither side may use an earlier chunk or area.
 func (q *Queue[M]) Reset() {
 	q.mu.Lock()
 	clear(q.chunks)

@@ -24,15 +24,14 @@ type Block struct {
 	markers uint32 // bytes of the markers
 }
 
-// Begin empties the block and keeps its allocated memory.
+// Begin empties the block but keeps its memory.
 func (b *Block) Begin(of position.Content, stream string, from int64, data []byte) {
 	*b = Block{Of: of, Stream: stream, From: from, data: data[:0], runs: b.runs[:0]}
 }
 
-// Take adds the next line, or piece of a line, of the data that Begin was
-// given. kept reports whether pressure spares the line. counts reports whether
-// the bytes count as a line: the line begins here, or its beginning was not
-// moved.
+// Take adds the next line, or piece of a line, of the data that Begin was given. kept reports
+// whether pressure spares the line. counts means that the bytes count as a line: the line
+// begins here, or its beginning was not moved.
 func (b *Block) Take(line []byte, level ul.Level, kept, counts bool) {
 	b.data = b.data[:len(b.data)+len(line)]
 	if len(b.runs) == 0 {
@@ -64,9 +63,9 @@ func (b *Block) Take(line []byte, level ul.Level, kept, counts bool) {
 // overflow: an application can write a line that looks like a marker.
 const mostTold = 1 << 40
 
-// TakeMarker is Take for a line that is the marker of a gap, whose numbers must not be lost.
-// Pressure spares the line. Once all lines of the block are dropped, the marker that replaces
-// them counts the gap in place of the line.
+// TakeMarker is like Take, for a line that is the marker of a gap, whose numbers must not be
+// lost. Pressure spares the line. Once all lines of the block are dropped, the marker that
+// replaces them counts the gap in place of the line.
 func (b *Block) TakeMarker(line []byte, level ul.Level, gap ul.Gap) {
 	if gap.Bytes > mostTold || gap.Total() > gap.Bytes {
 		b.Take(line, level, true, true) // the marker is not ours

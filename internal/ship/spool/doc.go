@@ -1,12 +1,11 @@
 // Package spool is the reader's own log on the tmpfs. It holds the backlog while
 // the destination does not accept it.
 //
-// Under pressure, the reader takes a block of lines from a source file, appends
-// the block to this log as one compressed record, and only then punches the block
-// out of the source file. Unified Logging compresses well, so the same
-// memory holds many times as much. If that is not enough, the oldest records lose
-// their lines: first the lines below the level that is kept, then all lines. The
-// rest of such a record still counts the missing lines by level and shows where
+// Under pressure, the reader takes a block of lines from a source file, appends the block to
+// this log as one compressed record, and only then punches the block out of the source file.
+// Unified Logging compresses well, so the same memory holds many times as much. If that is not
+// enough, the oldest records lose their lines: first the lines below the level to keep, then
+// all lines. The rest of such a record still counts the missing lines by level and shows where
 // they were.
 //
 // # A record
@@ -46,8 +45,8 @@
 // least [MinRest] bytes; a shorter one is kept too. So the markers that replace
 // the rest are never longer than the block was.
 //
-// A stream of the sidecar's own has markers in its lines, for events that a ring refused.
-// A marker is always a kept line. Once the kept lines of a record are dropped too, the
+// A stream that the sidecar itself writes has markers among its lines, for events that a ring
+// refused. A marker is always a kept line. Once the kept lines of a record are dropped too, the
 // record counts the gaps of its markers in their place, so that the numbers are exact.
 //
 // Adjacent records that hold only kept lines and counts are merged, so that the
@@ -70,12 +69,11 @@
 //
 // # Untrusted input
 //
-// The application can write to this file as it can to its logs. Open checks sizes,
-// counts and lengths against their bounds before it allocates memory for them, and
-// frees what is out of bounds. A forged record changes only the forger's own log,
-// and the forger could have written the same lines there directly.
-// A frame goes to the destination unchanged only if this process has written it. Any
-// other frame is decompressed first: see package frame.
+// The application can write to this file as well as to its logs. Open checks sizes, counts and
+// lengths against their bounds before it allocates memory for them, and frees what is out of
+// bounds. A forged record changes only the forger's own log, and the forger could have written
+// the same lines there directly. A frame goes to the destination unchanged only if this process
+// has written it. Any other frame is decompressed first: see package frame.
 //
 // A [Log] starts no goroutine and is not safe for concurrent use.
 package spool

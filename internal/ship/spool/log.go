@@ -62,9 +62,9 @@ func (l *Log) reserve() {
 	}
 }
 
-// Append appends the block as one record. A part with a reason in without is
-// not stored, only counted. If the tmpfs has no room for the parts, Append
-// drops them and stores the counts alone. After an error the log is unchanged.
+// Append appends the block as one record. A part for which without has a reason is only
+// counted, not stored. If the tmpfs has no room for the parts, Append drops them and stores the
+// counts alone. After an error the log is unchanged.
 func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	b.close()
 	l.reserve() // there may be room by now
@@ -175,8 +175,7 @@ func (r *Record) continues(b *Record) bool {
 	return r.Of == b.Of && r.End.Offset == b.From
 }
 
-// Free frees all memory of r: the lines of r are durable, or another record
-// replaces r.
+// Free frees all memory of r, because the lines of r are durable or another record replaces r.
 func (l *Log) Free(r *Record) { frame.Punch(l.file, r.at, r.end()) }
 
 // Rest frees the memory for compressing and reading records, some MiB. The next record

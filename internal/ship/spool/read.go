@@ -136,7 +136,7 @@ func (l *Log) readFrame(r *Record, which Part) (at int64, err error) {
 	return at, nil
 }
 
-// unpack appends the lines of the frame that was read to dst.
+// unpack appends to dst the lines of the frame that was read.
 func (l *Log) unpack(dst []byte, r *Record, which Part) ([]byte, error) {
 	p := &r.parts[which]
 	lines, err := l.codec.Decompress(dst, l.frame, p.check, p.raw)

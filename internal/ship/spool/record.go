@@ -97,7 +97,7 @@ type Record struct {
 // Holds reports whether the part still has lines.
 func (r *Record) Holds(p Part) bool { return r.parts[p].held() }
 
-// settled reports whether r has nothing left to discard.
+// settled reports whether r has no lines left to discard.
 func (r *Record) settled() bool { return !r.Holds(Rest) }
 
 // Empty reports whether only the counts of the record are left.
@@ -120,8 +120,8 @@ func (r *Record) Gap() ul.Gap {
 	return g
 }
 
-// keptGap returns the gap for the part Kept once it is gone. For a marker in the part, the gap has
-// the lines that the marker counts, and not the marker's own line.
+// keptGap returns the gap for the part Kept once it is gone. For a marker in the part, the gap
+// counts the lines that the marker counts, but not the marker itself.
 func (r *Record) keptGap() ul.Gap {
 	if r.sum != nil {
 		return *r.sum
@@ -334,8 +334,7 @@ func (p *part) valid() bool {
 		(p.raw <= BlockBytes || !p.held())
 }
 
-// Dropped returns why the lines of a part were dropped. gone is false if they were
-// not.
+// Dropped returns why the lines of a part were dropped. gone is false if they were not dropped.
 func (r *Record) Dropped(p Part) (why ul.Reason, gone bool) {
 	switch r.parts[p].state {
 	case discarded:
