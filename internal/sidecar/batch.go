@@ -13,18 +13,19 @@ import (
 // a running one when it wakes up. It keeps its fair share of the processors. So a JVM that
 // shares a processor with the sidecar is not interrupted in the middle of its work, such as a
 // write to its log. The policy needs no privilege, and holds across cgroups. A new thread
-// inherits the policy of the thread that makes it.
+// inherits the policy of the thread that creates it.
 func batch() error {
 	for {
 		changed, err := batchThreads()
 		if err != nil || !changed {
 			return err
 		}
-		// A thread that still had the old policy may have made another one meanwhile.
+		// A thread that still had the old policy may have created another thread in the meantime.
 	}
 }
 
-// batchThreads changes the policy of all present threads, and reports whether any needed it.
+// batchThreads changes the policy of all existing threads, and reports whether it had to change
+// any.
 func batchThreads() (changed bool, err error) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

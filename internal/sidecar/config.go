@@ -34,8 +34,8 @@ type Config struct {
 	// Shown, if not nil, is called with the answers of the sidecar before the sidecar begins. Not a flag.
 	Shown func(admin.Answers)
 
-	// StallFloor is the length from which a stop of a JVM is suspected of being a stall.
-	// If zero, it is [pause.DefaultFloor]. Not a flag.
+	// StallFloor is the shortest length at which a stop of a JVM is suspected of being a stall. If
+	// zero, it is [pause.DefaultFloor]. Not a flag.
 	StallFloor pause.Floor
 
 	// YieldAfter is how long the sidecar waits for the first log of a JVM before
@@ -75,8 +75,8 @@ func (c Config) Validate() []error {
 	return bad
 }
 
-// knownAnnotations returns the annotations, without their prefix, that are not
-// live: those of the flags, and those only for the injection.
+// knownAnnotations returns the annotations, without their prefix, that are not live:
+// annotations that set flags, and annotations that only configure the injection.
 func knownAnnotations() []string {
 	known := ask.AtAdmission()
 	cfg := DefaultConfig()

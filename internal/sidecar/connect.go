@@ -46,8 +46,8 @@ func (c *Config) observers(triggers *trigger.Set, in *insight.Insight) (line fun
 	return nil, nil
 }
 
-// followers returns the outlets for those who follow the segments while they are written: the
-// sinks, and the answer about the last gaps.
+// followers returns the outlets for the parts that follow the segments while these are written:
+// the sinks, and the answer about the last gaps.
 func (p *parts) followers() ship.Followers {
 	follow := ship.Followers{OnGap: p.recent.gap}
 	if len(p.cfg.Sinks.URLs) == 0 {

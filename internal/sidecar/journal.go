@@ -31,19 +31,19 @@ type journal struct {
 	now    func() time.Time
 
 	mu         sync.Mutex
-	since      time.Time // the begin of the current period
+	since      time.Time // the beginning of the current period
 	marks      int       // number of marks since then
 	suppressed int       // number of suppressed marks that no mark reports yet
 	failing    bool      // the last mark could not be written, and a log line reports it
 }
 
-// newJournal returns the journal of a source, which need not exist yet. It touches nothing.
+// newJournal returns the journal of a source, which need not exist yet. It has no side effects.
 func newJournal(source string, log *slog.Logger) *journal {
 	return &journal{source: source, log: log, now: time.Now}
 }
 
 // Add appends a mark, with the current time if it has none. Beyond 60 marks in a minute it only
-// counts them. The count is written before the next mark, or by [journal.Close].
+// counts them. The count is written before the next mark, or when the journal is closed.
 func (j *journal) Add(m mark.Mark) {
 	if j == nil {
 		return
@@ -61,8 +61,8 @@ func (j *journal) Add(m mark.Mark) {
 	j.write(now, m)
 }
 
-// Close reports the marks that were suppressed last. Then it appends the last marks, regardless
-// of the limit.
+// Close reports the marks that were suppressed last. It then appends the given last marks,
+// regardless of the limit.
 func (j *journal) Close(last ...mark.Mark) {
 	if j == nil {
 		return
@@ -125,8 +125,8 @@ func (j *journal) append(text []byte) error {
 	return err
 }
 
-// reserve allocates the next n bytes of a file: otherwise a full tmpfs would take a part of a
-// line. If the file system cannot allocate, the write follows without it.
+// reserve allocates the next n bytes of a file. Otherwise, a full tmpfs could accept a part of
+// a line. If the file system cannot allocate, the write takes place without that.
 func reserve(f *os.File, n int) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// parts holds the parts of a sidecar. Each is made from earlier ones, and none does anything
+// parts holds the parts of a sidecar. Each is created from earlier ones, and none does anything
 // before run.
 type parts struct {
 	cfg Config
@@ -43,7 +43,7 @@ type parts struct {
 	server   *admin.Server
 }
 
-// assemble makes the parts of a sidecar for a valid cfg.
+// assemble creates the parts of a sidecar for a valid cfg.
 func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	cfg.complete()
 	reg := prometheus.NewRegistry()

@@ -16,8 +16,8 @@ type recent struct {
 	gaps []admin.Gap // the oldest first
 }
 
-// gap notes a gap. The writer may hand over a gap again after a failure and appends
-// the gaps of a stream in their order.
+// gap records a gap. The writer passes the gaps of a stream in their order, but may pass a gap
+// again after a failure.
 func (r *recent) gap(stream string, g ul.Gap) {
 	one := admin.Gap{Stream: stream, First: g.First, Last: g.Last, Lines: int64(g.Total()), Bytes: int64(g.Bytes), ByLevel: map[string]int64{}}
 	for _, levels := range g.Lines {

@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// Run ships until ctx ends and then drains. Meanwhile it keeps the JVMs' log levels as wanted.
-// The admin HTTP runs until the drain is over. busy is called with true while there is much to
-// do, see [ship.Outlets]. It may be nil.
+// Run ships until ctx ends and then drains. Until then, it also keeps the JVMs' log levels as
+// wanted. The admin HTTP runs until the drain is over. busy, which may be nil, is called with
+// true while there is much to do; see [ship.Outlets].
 func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *slog.Logger) error {
 	p, err := assemble(cfg, of, log)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *parts) begin() {
 
 // run runs all parts until ctx ends, and then drains: first the ends of JVMs and the events of
 // rings are added to the source, then the source is drained, then the sinks, and last the HTTP
-// that shows all of this.
+// server, which shows all of this.
 func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	var serve, work errgroup.Group

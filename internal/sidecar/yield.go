@@ -21,11 +21,11 @@ const yieldMark = "yielded"
 // yield ends the sidecar by calling end if no log appears in the source for
 // YieldAfter, once in the life of the source.
 //
-// In a pod whose sidecar has lost its restartPolicy, the sidecar is an ordinary
-// init container: the kubelet starts no JVM before the sidecar has ended with 0.
-// A container cannot find out whether it is a real sidecar. Exiting is harmless
-// for a real one: the kubelet starts it again, and the mark then keeps it alive.
-// The mark is made first, so that no sidecar exits twice.
+// In a pod whose sidecar has lost its restartPolicy, the sidecar is an ordinary init container:
+// the kubelet starts no JVM until the sidecar has exited with 0. A container cannot find out
+// whether it is a real sidecar. Exiting does no harm to a real sidecar: the kubelet starts it
+// again, and the mark then keeps it alive. The mark is created first, so that no sidecar exits
+// twice.
 func (c Config) yield(ctx context.Context, end func(), log *slog.Logger) {
 	if c.YieldAfter == 0 {
 		return

@@ -13,12 +13,13 @@ const (
 	maxPause   = time.Minute
 )
 
-// backoff determines the pauses between tries. Its zero value is the state after a try that
-// succeeded.
+// backoff determines the pauses between tries. Its zero value is the state after a successful
+// try.
 type backoff struct{ retry.Backoff }
 
-// after returns how long to wait after err: as long as the engine asks for, or twice as long
-// as after the previous error. The jitter keeps the sidecars of a fleet from retrying at once.
+// after returns how long to wait after err: as long as the engine asks for, or twice as long as
+// after the previous error. The jitter keeps the sidecars of a fleet from retrying at the same
+// moment.
 func (b *backoff) after(err error) time.Duration {
 	b.First, b.Most = firstPause, maxPause
 	pause := b.Next()

@@ -20,13 +20,12 @@ import (
 type Config struct {
 	URLs address.URLs
 
-	// UploadAge is the [store.Config.SegmentAge] of a sidecar with a sink of whole segments:
-	// the log of a quiet JVM arrives within this time. Zero: the age of a sidecar without
-	// such a sink.
+	// UploadAge is the [store.Config.SegmentAge] of a sidecar with a sink of whole segments: the
+	// log of a quiet JVM arrives within this time. Zero: the same age as without such a sink.
 	UploadAge time.Duration
 
-	// Formats are the rules of the source, so that a line has the same level everywhere. They
-	// are not a flag.
+	// Formats are the rules of the source, so that a line has the same level everywhere. Not a
+	// flag.
 	Formats format.Rules
 
 	// Pod is the pod of the JVM. Each of its fields may be empty.
@@ -74,7 +73,7 @@ func schemes(kinds map[string]Kind) []string {
 	return slices.Collect(maps.Keys(kinds))
 }
 
-// check makes the sink and drops it, so that an incomplete URL is reported at the start.
+// check creates the sink and discards it, so that an incomplete URL is reported at the start.
 func check(kinds map[string]Kind, t Target) error {
 	if kinds == nil {
 		return nil
@@ -87,7 +86,7 @@ func check(kinds map[string]Kind, t Target) error {
 }
 
 // SealAfter reports whether a sink takes whole segments. age is the age at which a segment is
-// sealed for it; zero: as without such a sink.
+// sealed for such a sink; zero: the same as without one.
 func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool) {
 	for _, u := range c.URLs {
 		if scheme, _, _ := strings.Cut(u, ":"); kinds[scheme].Segments {
@@ -97,7 +96,7 @@ func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool)
 	return 0, false
 }
 
-// Kind makes the sinks of one scheme.
+// Kind creates the sinks of one scheme.
 type Kind struct {
 	Segments bool // the sinks take whole segments instead of lines
 
@@ -105,8 +104,8 @@ type Kind struct {
 	// bounds the cost of deliveries while lines arrive slowly. Zero: no pause.
 	Linger time.Duration
 
-	// Open makes the sink for a URL of the scheme and makes all checks that need no
-	// connection. Its only I/O is to read the files that the URL names.
+	// Open creates the sink for a URL of the scheme and does all checks that need no connection.
+	// Its only I/O is reading the files that the URL names.
 	Open func(Target) (Sink, error)
 }
 

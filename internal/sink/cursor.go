@@ -17,13 +17,13 @@ import (
 const (
 	cursorLimit = 4 << 20  // bytes read of a cursor file: ten thousand streams
 	maxRaw      = 1 << 59  // raw bytes of a segment
-	maxSkip     = 64 << 20 // raw bytes of a frame and of the bytes read with it
+	maxSkip     = 64 << 20 // raw bytes of a frame and of the bytes that are read with it
 )
 
 // cursor is the place up to which a sink has acknowledged one stream. The zero value is before
 // the oldest segment.
 type cursor struct {
-	Segment string   `json:"segment"`         // the name; a sink of whole segments has all of this segment
+	Segment string   `json:"segment"`         // its name; a sink of whole segments has all of this segment
 	Offset  int64    `json:"offset"`          // on disk, of the frame from which Skip counts
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
 	Skip    int64    `json:"skip,omitempty"`  // acknowledged raw bytes after the beginning of that frame
@@ -32,7 +32,7 @@ type cursor struct {
 }
 
 // place returns the place at which a Follower begins for c. Committed bytes never change, so the
-// Follower need not compare any.
+// Follower need not compare bytes.
 func (c cursor) place() segment.Place {
 	return segment.Place{Segment: c.Segment, Offset: c.Offset, Raw: c.Raw}
 }
@@ -55,7 +55,7 @@ func loadCursors(state files, name string) (map[string]cursor, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]cursor{}, nil
 	}
-	// Another pod may have put something else in place of the file: no sink creates such a thing.
+	// Another pod must have put this in place of the file: no sink creates such a thing.
 	if errors.Is(err, untrusted.ErrNotRegular) || errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("read the cursor: %w: %w", errMalformed, err)
 	}
@@ -82,7 +82,7 @@ func loadCursors(state files, name string) (map[string]cursor, error) {
 	return read.Streams, nil
 }
 
-// check returns why c cannot be a cursor of the stream.
+// check returns why c cannot be a cursor of the stream, or nil.
 func (c cursor) check(stream string) error {
 	if err := segment.ValidStream(stream); err != nil {
 		return err

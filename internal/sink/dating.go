@@ -10,29 +10,28 @@ import (
 )
 
 const (
-	// Times are between 1970 and dusk, the end of 2199, so that engines can count them in Unix
+	// Times are between 1970 and dusk, the end of 2199, so that engines can store them as Unix
 	// nanoseconds. A JVM may have started up to maxUptime before that.
 	dusk      = ul.Dusk * int64(time.Second)
 	maxUptime = ul.MaxUptime
 )
 
-// dating dates the lines of one stream as all readers of a copy do, see package clock. The
-// zero value is ready for the first line of a stream.
+// dating dates the lines of one stream as all readers of a copy do; see package clock. The zero
+// value is ready for the first line of a stream.
 //
-// A sink reads lines as soon as they are committed, before later writes show their times. So
-// 'ullage logs' may print an earlier time of an undated line an hour afterwards. The sink's time
-// is never later than the commit. If a sink gets the line again after a kill, the time can
-// differ.
+// A sink reads lines as soon as they are committed, before later writes show their times. So for
+// an undated line, 'ullage logs' may print an earlier time an hour later. The sink's time is
+// never later than the commit. If a sink gets the line again after a kill, the time can differ.
 type dating struct{ clock.Dating }
 
 func newDating(class format.Classifier) dating {
 	return dating{clock.Dating{Class: class, Timed: true}}
 }
 
-// line returns the class and the time of the next line of the stream, which is in seg. A
-// line without a time takes the time of the last line before it that shows one, or else of
-// the last change of seg. The time of a marker is when lines were dropped: the lines
-// around it may be older. rest holds the known bytes after the line.
+// line returns the class and the time of the next line of the stream, which is in seg. A line
+// without a time has the time of the last earlier line that shows one, or else of the last
+// change of seg. The time of a marker is when lines were dropped: the lines around the marker
+// may be older. rest holds the known bytes after the line.
 func (d *dating) line(seg *segment.Info, text, rest []byte) (ul.Class, time.Time) {
 	l := d.Line(text, rest)
 	switch {
@@ -96,7 +95,7 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// check reports whether d can come from [dating.dates].
+// check reports whether [dating.dates] can have returned d.
 func (d dates) check() bool {
 	inTime := func(at int64) bool { return at >= -int64(maxUptime) && at <= dusk }
 	return inTime(d.Start) && inTime(d.Last) && d.Uptime >= 0 && d.Uptime <= int64(maxUptime)

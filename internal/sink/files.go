@@ -25,8 +25,8 @@ type files struct{ dest string }
 // path returns the path of a file, for people.
 func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
 
-// dir opens the directory. With create, dir creates missing directories and replaces a link or
-// a file that has the name of one.
+// dir opens the directory. If create is true, dir creates missing directories and replaces a
+// link or a file that has the name of one.
 func (f files) dir(create bool) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	at, err := unix.Open(f.dest, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -37,7 +37,7 @@ func (f files) dir(create bool) (*os.File, error) {
 		below, err := unix.Openat(at, name, flags, 0)
 		if create && (err == unix.ENOENT || err == unix.ELOOP || err == unix.ENOTDIR) {
 			_ = unix.Unlinkat(at, name, 0)
-			if err = unix.Mkdirat(at, name, 0o750); err == nil || err == unix.EEXIST { // another sink may be first
+			if err = unix.Mkdirat(at, name, 0o750); err == nil || err == unix.EEXIST { // another sink may have been first
 				below, err = unix.Openat(at, name, flags, 0)
 			}
 		}
@@ -88,7 +88,7 @@ func (f files) list(name string) (*os.File, error) {
 	return f.open(dir, name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT)
 }
 
-// write makes a new file with this text and makes the text durable. An old file of the same
+// write creates a new file with this text and makes the text durable. An old file of the same
 // name is removed, not opened.
 func (f files) write(dir *os.File, name string, text []byte) error {
 	_ = unix.Unlinkat(int(dir.Fd()), name, 0) // if this fails, open fails too

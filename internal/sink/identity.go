@@ -41,7 +41,7 @@ func (w *worker) identify(stop context.Context) {
 	}
 }
 
-// identity returns the name of the destination. The first call chooses the name. It is
+// identity returns the name of the destination. The first call chooses the name. The name is
 // durable before an engine gets it.
 func identity(state files) (string, error) {
 	text, err := readIdentity(state)
@@ -59,8 +59,8 @@ func identity(state files) (string, error) {
 	return readIdentity(state) // another sink of this process may have been first
 }
 
-// create makes a durable file with this text. The file appears whole or not at all. A valid file
-// that exists is kept.
+// create creates a durable file with this text. The file appears completely or not at all. A
+// valid existing file is kept.
 func create(state files, text string) error {
 	dir, err := state.dir(true)
 	if err != nil {
@@ -71,7 +71,7 @@ func create(state files, text string) error {
 	if err := state.write(dir, next, []byte(text)); err != nil {
 		return err
 	}
-	defer func() { _ = unix.Unlinkat(at, next, 0) }() // by now it is renamed, or no longer needed
+	defer func() { _ = unix.Unlinkat(at, next, 0) }() // by now, it is renamed or no longer needed
 	if was, e := readIdentity(state); e == nil && !validIdentity.MatchString(was) {
 		err = unix.Renameat(at, next, at, identityFile)
 	} else if err = unix.Linkat(at, next, at, identityFile, 0); err == unix.EEXIST {

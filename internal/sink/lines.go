@@ -18,8 +18,8 @@ const (
 	batchLines = 4096
 	batchBytes = 256 << 10
 
-	// maxLine bounds a line in memory. A longer line is handed out in pieces; the
-	// sidecar persists it in pieces too.
+	// maxLine bounds a line in memory. A longer line is delivered in pieces; the sidecar also
+	// persists it in pieces.
 	maxLine = 1 << 20
 )
 
@@ -27,9 +27,9 @@ const (
 //
 //	segment → Follower → buf → lines → batch
 //
-// buf holds bytes of one segment, beginning with the first unacknowledged byte. ends are
-// the ends of the frames in buf. Another feed can begin only at the end of a frame, so the
-// cursor counts its bytes from the last such end before it.
+// buf holds bytes of one segment, beginning with the first unacknowledged byte. ends are the
+// ends of the frames in buf. Another feed can begin only at the end of a frame, so the cursor
+// counts its bytes from the last such end.
 type lineFeed struct {
 	follower *segment.Follower
 	memory   *lineMemory
@@ -40,7 +40,7 @@ type lineFeed struct {
 	skip  int64  // bytes that the Follower returns again, since the feed began inside a frame
 	buf   []byte
 	ends  []frameEnd
-	fresh []frame // the frames of buf that the clock has not taken in yet
+	fresh []frame // the frames of buf that the clock has not received yet
 	taken int64   // bytes that have left buf
 	ahead []byte  // the first frame of the next segment, in the Follower's memory
 	whole bool    // a break follows buf: its last line may have no end
@@ -49,8 +49,8 @@ type lineFeed struct {
 	cut   int // bytes of buf that the batch takes
 }
 
-// lineMemory is memory that the feeds of a worker use one after another: without it,
-// each turn of a stream would allocate a decoder and buffers. The zero value is empty.
+// lineMemory is memory that the feeds of a worker use one after another. Without it, each turn
+// of a stream would allocate a decoder and buffers. The zero value is empty.
 type lineMemory struct {
 	follower segment.Memory
 	buf      []byte
@@ -91,7 +91,7 @@ type frame struct {
 type frameEnd struct{ disk, raw int64 }
 
 // newLineFeed returns a feed that begins at c, with a new Classifier. committed is as in
-// [segment.FollowOptions]. The feed uses m until it is closed.
+// [segment.FollowOptions]. The feed uses m until the feed is closed.
 func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineMemory, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
 	follower, err := segment.OpenFollower(dir, segment.FollowOptions{From: c.place(), Memory: &m.follower, Committed: committed})
 	if err != nil {
@@ -112,7 +112,7 @@ func (f *lineFeed) next() (*Batch, error) {
 	for {
 		err := f.fill()
 		if f.lines(); f.cut > 0 {
-			return &f.batch, nil // the next call gets the error again
+			return &f.batch, nil // the next call returns the error again
 		}
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (f *lineFeed) acknowledge() cursor {
 }
 
 func (f *lineFeed) close() {
-	_ = f.follower.Close() // the follower only reads: an error loses nothing
+	_ = f.follower.Close() // the follower only reads, so an error loses nothing
 	f.memory.lines, f.memory.ends = f.batch.Lines, f.ends
 	if f.memory.buf = f.buf; cap(f.buf) > maxLine {
 		f.memory.buf = nil
@@ -232,8 +232,9 @@ func (f *lineFeed) line(offset int64, text, rest []byte) {
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }
 
-// clock passes the frames of buf to the clock, up to the frame with the byte at this offset. So
-// the clock has received all frames of a line before the line is dated, as in other readers.
+// clock passes the frames of buf to the clock, up to the frame with the byte at this offset.
+// So, as in other readers, the clock has received all frames of a line before the line is
+// dated.
 func (f *lineFeed) clock(offset int) {
 	for len(f.fresh) > 0 && f.fresh[0].begin-f.taken <= int64(offset) {
 		next := f.fresh[0]

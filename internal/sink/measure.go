@@ -12,7 +12,7 @@ import (
 )
 
 // measure searches the destination for bytes that the sink lacks. The first search finds bytes
-// that an earlier process has left.
+// that an earlier process has left undelivered.
 func (w *worker) measure() {
 	w.measured, w.stale = time.Now(), false
 	streams, err := segment.Streams(w.set.dest)

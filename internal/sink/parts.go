@@ -18,7 +18,7 @@ type Parts struct {
 	GC     int64         // the number of the garbage collection; negative: not shown
 
 	Gap    ul.Gap // valid if IsGap
-	IsGap  bool   // the line is a marker: it stands for lines that the sidecar dropped
+	IsGap  bool   // the line is a marker, which represents lines that the sidecar dropped
 	Missed uint64 // how many lines the JVM itself dropped, according to this line
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// segmentFeed hands out the sealed segments of one stream unchanged.
+// segmentFeed supplies the sealed segments of one stream unchanged.
 type segmentFeed struct {
 	done  cursor
 	left  []segment.Info // sealed, but not acknowledged

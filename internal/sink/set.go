@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// Set holds all sinks of a sidecar. Create it with [New], then call [Set.Run] once. All
-// methods but Run return at once and may be called from any goroutine.
+// Set holds all sinks of a sidecar. Create it with [New], then call [Set.Run] once. All methods
+// except Run return at once and may be called from any goroutine.
 type Set struct {
 	dest    string
 	formats format.Rules
@@ -31,7 +31,7 @@ type Set struct {
 	marks map[string]segment.Mark // how far streams are committed; a missing stream cannot grow
 }
 
-// New makes the sinks of a valid cfg, for the segments in dest.
+// New creates the sinks of a valid cfg, for the segments in dest.
 func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Registerer, log *slog.Logger) (*Set, error) {
 	s := &Set{dest: dest, formats: cfg.Formats, log: log, marks: map[string]segment.Mark{}}
 	if len(cfg.URLs) == 0 {
@@ -105,7 +105,8 @@ func (s *Set) Deleted(info segment.Info) {
 }
 
 // Run feeds the sinks until ctx ends, and then until they have everything that is committed or stop
-// ends. The error says how much they lack at the end. A sink that cannot be fed does not end Run.
+// ends. The error says how much they still lack at the end. A sink that cannot be fed does not end
+// Run.
 func (s *Set) Run(ctx, stop context.Context) error {
 	if len(s.workers) == 0 {
 		return nil
@@ -138,7 +139,7 @@ func (s *Set) Run(ctx, stop context.Context) error {
 }
 
 // grace is how long Run waits for calls that ignore the end of stop, such as a call into a
-// frozen disk. After that, Run returns without them, and the process ends.
+// frozen disk. After that, Run returns without waiting for them, and the process ends.
 const grace = time.Second
 
 // Show adds the sinks to a status.

@@ -14,20 +14,20 @@ import (
 // Sink delivers batches to one engine. A worker calls Deliver from one goroutine, and
 // Close last.
 type Sink interface {
-	// Deliver sends b and returns nil once the engine has acknowledged all of it. It may
-	// be called again with a batch of which the engine has stored a part. It must return
-	// soon after ctx ends, and must not keep b or anything in it.
+	// Deliver sends b and returns nil once the engine has acknowledged all of it. It may be called
+	// again with a batch that the engine has partly stored. It must return soon after ctx ends,
+	// and must not keep b or anything in it.
 	//
-	// After an error, the delivery is repeated, except after a [*RejectedError]. A
-	// [*BusyError] determines when.
+	// After any error except a [*RejectedError], the delivery is repeated. A [*BusyError]
+	// determines when.
 	Deliver(ctx context.Context, b *Batch) error
 
 	// Close releases the resources of the sink. Nothing is delivered after it.
 	Close() error
 }
 
-// Identified is a [Sink] that keeps a cursor of its own in its engine, and recognizes lines
-// that are delivered again.
+// Identified is a [Sink] that keeps its own cursor in its engine and recognizes lines that are
+// delivered again.
 type Identified interface {
 	// Identify names the origin of the lines: id belongs to the destination and never changes.
 	// It consists of letters and digits. The worker calls Identify once, before Deliver.
@@ -50,25 +50,24 @@ type Batch struct {
 	// is nil: such a sink takes the file at Segment.Path, which is sealed.
 	Lines []Line
 
-	Bytes int64 // of the lines, including newlines; without lines, of the file on disk
+	Bytes int64 // bytes of the lines, including newlines, or, without lines, of the file on disk
 }
 
-// Line is one line of a segment. A line that is longer than a frame, see
-// [segment.FrameBytes], comes in pieces.
+// Line is one line of a segment. A line that is longer than a frame (see [segment.FrameBytes])
+// is delivered in pieces.
 type Line struct {
 	Offset int64  // of its first byte among the raw bytes of the segment
 	Text   []byte // without the newline
 
-	// Time is when the line was written, in UTC, between 1970 and 2200: its date, or the
-	// estimated start of its JVM plus its uptime. A line that shows neither takes the time of
-	// the last line before it that does. In a stream without times, Time is about when the
-	// line became durable.
+	// Time is when the line was written, in UTC, between 1970 and 2200: its date, or the estimated
+	// start of its JVM plus its uptime. A line that shows neither has the time of the last earlier
+	// line that does. In a stream without times, Time is about when the line became durable.
 	Time time.Time
 	ul.Class
 }
 
-// UID returns the permanent name of a line of b. It is unique among the lines of its sidecar,
-// and does not change if the line is delivered again.
+// UID returns the permanent name of a line of b. The name is unique among the lines of its
+// sidecar, and does not change if the line is delivered again.
 func (b *Batch) UID(l *Line) string { return string(b.AppendUID(nil, l)) }
 
 // AppendUID appends the UID of a line.

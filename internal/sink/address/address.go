@@ -1,5 +1,5 @@
-// Package address parses the URLs of sinks without linking the sinks, for programs that only
-// check a setting, on every system.
+// Package address parses the URLs of sinks without linking the sinks, so that programs which
+// only check a setting can use it on every system.
 package address
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/base/build"
 )
 
-// most bounds how many sinks a sidecar feeds: each has a goroutine, a buffer and
-// metrics of its own.
+// most bounds how many sinks a sidecar feeds: each has its own goroutine, buffer and metrics.
 const most = 8
 
 // URLs are the values of --sink. It implements [flag.Value].

@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 )
 
-// Options are the options after the question mark of a sink's URL. Each getter returns the
-// value in the URL, or else the default. The first error is kept for Done. The argument usage of
-// a getter explains the option in docs/sinks.md.
+// Options are the options after the question mark of a sink's URL. Each getter returns the value
+// in the URL or, without one, the default. The first error is kept for Done. The argument usage
+// of a getter explains the option in docs/sinks.md.
 type Options struct {
 	values url.Values
 	asked  map[string]Option // the arguments of the getters, by name

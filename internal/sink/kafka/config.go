@@ -15,9 +15,9 @@ import (
 
 // Bounds of one transaction.
 const (
-	// attempt is how long a transaction may take. One that takes longer is halved.
+	// attempt is how long a transaction may take. A transaction that takes longer is halved.
 	attempt = 30 * time.Second
-	// openFor is how long a broker keeps a transaction open, and so how long readers wait
+	// openFor is how long a broker keeps a transaction open, and therefore how long readers wait
 	// for a process that has died. It is longer than attempt.
 	openFor = 45 * time.Second
 )
@@ -31,7 +31,7 @@ const (
 // linger is the time between two rounds of transactions while lines arrive slowly.
 const linger = time.Second
 
-// Kind makes sinks of Kafka topics.
+// Kind creates sinks for Kafka topics.
 func Kind() sink.Kind { return sink.Kind{Open: open, Linger: linger} }
 
 // codecs are the compressions of a batch. The fastest level of zstd has the smallest tables.

@@ -17,10 +17,9 @@
 //
 //	begin → records → reach → commit → the worker saves its cursor
 //
-// The names of the groups and of the transactional id contain a random name, which is
-// stored in the destination with the segments, see [sink.Identified]. So these names
-// survive the pod if the destination does, and a pod of the same name with an empty
-// destination has different ones.
+// The names of the groups and of the transactional id contain a random name, which is stored in the
+// destination with the segments, see [sink.Identified]. So these names survive the pod if the
+// destination does, and a pod of the same name with an empty destination has different names.
 //
 // # Crash windows
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// The environment variables of a user and its password, and the files that hold them in a
-// directory, as in a Secret of type kubernetes.io/basic-auth.
+// The environment variables with a user and a password, and the files in a directory that hold
+// them, as in a Secret of type kubernetes.io/basic-auth.
 const (
 	userVariable, passwordVariable = "KAFKA_USERNAME", "KAFKA_PASSWORD"
 	userFile, passwordFile         = "username", "password"

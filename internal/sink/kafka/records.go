@@ -22,7 +22,7 @@ var levelNames = func() (names [ul.NumLevels][]byte) {
 	return names
 }()
 
-// records makes records of lines, in memory that it reuses.
+// records turns lines into records, in memory that it reuses.
 type records struct {
 	prefix   string // the part of the key before the stream
 	sendTime bool   // the time of a record is the time at which it is sent

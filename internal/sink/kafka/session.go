@@ -29,10 +29,10 @@ type reach struct {
 	last    int64 // offset of the last line among the raw bytes
 }
 
-// has reports whether the broker has the line at an offset of a segment. Both the numbers and
-// the times in their names order the segments of a stream. If the two orders contradict each
-// other, the stream began again, or the destination was restored from a snapshot: then the broker
-// has a different line.
+// has reports whether the broker has the line at an offset of a segment. Both the numbers and the
+// times in their names order the segments of a stream. If the two orders contradict each other,
+// the stream began again, or the destination was restored from a snapshot. Then the broker has a
+// different line.
 func (r reach) has(seg *segment.Info, offset int64) bool {
 	if seg.Name == r.segment {
 		return offset <= r.last
@@ -41,7 +41,7 @@ func (r reach) has(seg *segment.Info, offset int64) bool {
 	return ok && seg.Seq < last.Seq && !seg.Start.After(last.Start)
 }
 
-// deniedError is the error of a broker that denies the user transactions.
+// deniedError is the error of a broker that does not allow the user to use transactions.
 type deniedError struct{ err error }
 
 func (e *deniedError) Error() string { return fmt.Sprintf("transactions are denied: %v", e.err) }
@@ -74,8 +74,8 @@ func (e *endings) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ tim
 	}
 }
 
-// session is a client that has a transactional id to itself until another session fences it.
-// After an error it can only be closed.
+// session is a client that has exclusive use of a transactional id until another session fences
+// it. After an error it can only be closed.
 type session struct {
 	client  *kgo.Client
 	topic   string
@@ -87,7 +87,7 @@ type session struct {
 	closing sync.Once
 }
 
-// newSession makes a client. It ends an open transaction of an earlier session of this id.
+// newSession creates a client. It ends an open transaction of an earlier session with this id.
 func newSession(ctx context.Context, options []kgo.Opt, topic, id string, exact bool) (*session, error) {
 	endings := &endings{}
 	if exact {
@@ -142,7 +142,7 @@ func (s *session) reached(ctx context.Context, stream string) (reach, error) {
 		at, err = s.fetch(ctx, s.group(stream))
 	}
 	if errors.Is(err, kerr.GroupIDNotFound) {
-		at, err = reach{}, nil // nothing was ever sent
+		at, err = reach{}, nil // nothing has ever been sent
 	}
 	if err != nil {
 		return reach{}, fmt.Errorf("ask how far the topic has stream %q: %w", stream, denied(err))

@@ -15,7 +15,7 @@ import (
 
 const (
 	mostBytes  = 256 << 10 // of lines in a transaction; a single line may have more
-	leastBytes = 4 << 10   // the least that this limit becomes when it is halved for a slow broker
+	leastBytes = 4 << 10   // this limit is never halved below this, even for a slow broker
 	mostRecord = 999_000   // bytes of a line: with its key and headers, it fits into batchBytes
 	deniedFor  = time.Minute * 10
 )
@@ -30,7 +30,7 @@ type topic struct {
 
 	limit   int // bytes of lines in the next transaction
 	most    int // the bound on limit
-	ceiling int // most bytes of a line that the topic takes
+	ceiling int // the most bytes of a line that the topic accepts
 
 	session *session // nil: no session is open
 	denied  time.Time
@@ -80,11 +80,11 @@ func (s *topic) chunk(b *sink.Batch, from int) (to, bytes int) {
 	return to, bytes
 }
 
-// fits reports whether the topic takes a line.
+// fits reports whether the topic accepts a line.
 func (s *topic) fits(l *sink.Line) bool { return len(l.Text) <= s.ceiling }
 
 // refused returns an error that names the lines of b that are too large for the topic. The
-// error depends only on the lines, so that it is the same for a repeated batch.
+// error depends only on the lines, so that it is the same when the batch is repeated.
 func (s *topic) refused(b *sink.Batch) error {
 	var large []int
 	for i := range b.Lines {
@@ -142,7 +142,7 @@ func (s *topic) begin(ctx context.Context) error {
 	return nil
 }
 
-// end ends the session. The next one asks for the reaches again.
+// end ends the session. The next session asks for the reaches again.
 func (s *topic) end() {
 	if s.session != nil {
 		s.session.close()

@@ -17,13 +17,13 @@ import (
 // maxMessage bounds the message of a server, in bytes.
 const maxMessage = 256
 
-// partial is a partial success: count records are refused.
+// partial is a partial success, in which the server has refused count records.
 type partial struct {
 	count   int
 	message string
 }
 
-// judge returns the partial success of an answer, or its error.
+// judge returns the partial success or the error that an answer means.
 func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch code := resp.StatusCode; {

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
-// Kind makes sinks for one scheme: otlp+https or otlp+http.
+// Kind creates sinks for one scheme: otlp+https or otlp+http.
 func Kind() sink.Kind { return sink.Kind{Open: open} }
 
 // open reads the options of a sink. It also reads environment variables of OpenTelemetry's own

@@ -8,13 +8,14 @@
 // A line becomes one record. Its body is the line without its decorations, whose content is in
 // the record's time, severity and attributes. A protobuf string is UTF-8: each run of other
 // bytes becomes U+FFFD. A record's attribute log.record.uid is the line's identity across all
-// pods, so that an engine can find records that it got twice.
+// pods, so that an engine can find records that it received twice.
 //
 // # Answers
 //
-// A server that refuses a request for its content (400, 413, 422) has stored nothing of it. The
-// sink sends each half alone, and so on, until it has found the refused lines or has made
-// maxRequests. A server that stores only a part of a request (200 with a partial success)
-// returns only the number of refused records: they are counted. After every other answer the
-// delivery is repeated, even after 401, 403 and 404, which are mistakes in a configuration.
+// A server that refuses a request because of its content (400, 413, 422) has stored no part of
+// it. The sink sends each half separately, and so on, until it has found the refused lines or
+// has made maxRequests requests. A server that stores only a part of a request (200 with a
+// partial success) returns only the number of refused records, which the sink counts. After
+// every other answer the delivery is repeated, even after 401, 403 and 404, which are mistakes
+// in a configuration.
 package otlp

@@ -51,15 +51,15 @@ type encoder struct {
 	uidPrefix string
 
 	records []byte
-	ends    []int // of each record in records
+	ends    []int // the end of each record in records
 	record  []byte
 	uid     []byte
 	prefix  int // length of the part of uid that all lines of the batch share
 	clean   []byte
 }
 
-// recordOverhead is the rough size of a record without its text. With it, records grows only
-// once.
+// recordOverhead is the approximate size of a record without its text. It is used so that
+// records grows only once.
 const recordOverhead = 192
 
 // batch encodes the lines of b.
@@ -118,7 +118,7 @@ func (e *encoder) line(l *sink.Line, now time.Time) {
 	e.record = r
 }
 
-// utf8 returns text, with U+FFFD in place of each run of bytes that are not UTF-8.
+// utf8 returns text with U+FFFD in place of each run of bytes that are not UTF-8.
 func (e *encoder) utf8(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text

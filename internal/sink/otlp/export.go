@@ -44,7 +44,7 @@ type delivery struct {
 	requests int
 
 	lines []int // refused lines
-	some  int   // further refused records, which the server does not name
+	some  int   // number of further refused records, which the server does not identify
 	why   error
 }
 

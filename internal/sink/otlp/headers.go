@@ -17,8 +17,8 @@ type header struct{ name, value string }
 // headerBytes bounds a file of headers.
 const headerBytes = 64 << 10
 
-// headers are the headers of each request, such as credentials. They come from a file or are
-// fixed. The zero value has no headers.
+// headers are the headers of each request, such as credentials. They are read from a file or
+// are fixed. The zero value has no headers.
 type headers struct {
 	path  string
 	fixed []header

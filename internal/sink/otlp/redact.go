@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// leastSecret is the least length of a value that is regarded as a secret. Shorter values are
-// words such as "true".
+// leastSecret is the shortest length of a value that is regarded as a secret. Shorter values
+// are words such as "true".
 const leastSecret = 6
 
 // redact overwrites the values of the sent headers in a server's answer, without changing its
@@ -30,8 +30,8 @@ func redact(answer []byte, sent []header) {
 	}
 }
 
-// secretsIn returns the value of a header, the part of it after the scheme of credentials, and
-// the password of Basic credentials.
+// secretsIn returns the value of a header, the part of the value after the scheme of
+// credentials, and the password of Basic credentials.
 func secretsIn(value string) []string {
 	secrets := []string{value}
 	scheme, credentials, found := strings.Cut(value, " ")

@@ -57,7 +57,7 @@ func Parse(u *url.URL, o *address.Options) (*Bucket, error) {
 		lookup = minio.BucketLookupPath
 	}
 	b.client, err = minio.NewCore(to.Host, &minio.Options{Creds: keys, Secure: to.Scheme == "https", Region: region,
-		BucketLookup: lookup, Transport: b.pauses, TrailingHeaders: to.Scheme == "https", MaxRetries: 1}) // the worker repeats
+		BucketLookup: lookup, Transport: b.pauses, TrailingHeaders: to.Scheme == "https", MaxRetries: 1}) // the worker repeats failed requests
 	if err != nil {
 		return nil, fmt.Errorf("make the client: %w", err)
 	}
@@ -66,7 +66,7 @@ func Parse(u *url.URL, o *address.Options) (*Bucket, error) {
 }
 
 // credentialsOf returns the source of the keys. They are looked up when they are needed, and
-// again when they expire. Connections to the service that issues a role's keys have the same
+// again when they expire. Connections to the service that issues a role's keys use the same
 // certificates and bounds as connections to the bucket.
 func credentialsOf(given address.S3, region string, trust transport.Trust) (*credentials.Credentials, error) {
 	inner, err := transport.HTTP(trust)

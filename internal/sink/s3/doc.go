@@ -20,12 +20,12 @@
 //
 //	PREFIX/index/namespace=NS/pod=POD/container=JVM/date=YYYY-MM-DD/20261120T100000.000Z.json
 //
-// See [Index] for their format. An index object is written after the segment and before the
-// segment is acknowledged: a kill in between repeats both uploads.
+// See [Index] for their format. An index object is written after the segment but before the segment is
+// acknowledged: after a kill in between, both uploads are repeated.
 //
 // # Integrity
 //
-// A request carries the CRC-32C of its bytes, and the server refuses other bytes. A segment
-// above the size of a part is uploaded in parts. The client library computes a checksum of
-// each part: CRC-32C over TLS, otherwise SHA-256.
+// A request carries the CRC-32C of its bytes, and the server refuses other bytes. A segment that is larger than a
+// part is uploaded in parts. The client library computes a checksum of each part: CRC-32C over TLS, otherwise
+// SHA-256.
 package s3

@@ -21,9 +21,9 @@ import (
 )
 
 // Index describes segments that one sidecar created on one day: at most 500, all uploaded by one
-// process. It is a JSON object that is replaced as a whole with each segment. A segment that
-// was uploaded again after a kill is in two indexes. Fields may be added, but no field changes its
-// meaning.
+// process. It is a JSON object that is replaced as a whole with each segment. A segment that was
+// uploaded again after a kill is in two indexes. Fields may be added, but the meaning of a field
+// never changes.
 type Index struct {
 	Version   int     `json:"version"` // 1
 	Namespace string  `json:"namespace,omitempty"`
@@ -53,8 +53,8 @@ type Entry struct {
 	Damaged bool `json:"damaged,omitempty"` // a part of the segment could not be decoded, and is not counted
 }
 
-// indexEntries bounds an index object, which is uploaded again with each segment. After a full
-// object comes another.
+// indexEntries bounds an index object, which is uploaded again with each segment. When an
+// object is full, another one is begun.
 const indexEntries = 500
 
 // days writes the index objects of one process, one at a time.
@@ -90,7 +90,7 @@ func (i *Index) put(e Entry) {
 	i.Segments = slices.Insert(i.Segments, at, e)
 }
 
-// describe reads a segment and makes its entry. class is a new Classifier of the stream.
+// describe reads a segment and returns its entry. class is a new Classifier of the stream.
 func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error) {
 	r, err := segment.OpenListed(b.Segment)
 	if err != nil {
@@ -109,7 +109,7 @@ func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error)
 			continue
 		case errors.As(err, &bad):
 			damaged = true
-			c.end() // a line ends at damage
+			c.end() // damage ends a line
 			if _, _, err = r.Resync(); err == nil {
 				continue
 			}
@@ -124,7 +124,7 @@ func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error)
 	}
 }
 
-// entryOf makes an entry from the sum of a segment.
+// entryOf returns the entry for a segment with a known sum.
 func entryOf(key string, b *sink.Batch, s index.Sum) Entry {
 	e := Entry{Key: key, Stream: b.Stream, Size: b.Segment.Size, Raw: s.Raw, Lines: byLevel(s.Lines), First: s.First, Last: s.Last}
 	if s.Gap.Total() == 0 {

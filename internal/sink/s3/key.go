@@ -17,7 +17,7 @@ const (
 	dayLayout   = "2006-01-02"
 )
 
-// unknown is the partition for a name that a sidecar does not know.
+// unknown is the partition for a name that the sidecar does not know.
 const unknown = "unknown"
 
 // key returns the name of a segment's object.

@@ -23,13 +23,13 @@ type Object struct {
 	Key     string
 }
 
-// Reader reads the segments that sidecars have uploaded. Make one with [OpenBucket].
+// Reader reads the segments that sidecars have uploaded. Create one with [OpenBucket].
 type Reader struct {
 	bucket         *Bucket
 	namespace, pod string // empty: all
 }
 
-// OpenBucket makes a Reader for a URL like that of --sink. Two more options, namespace and
+// OpenBucket returns a Reader for a URL like that of --sink. Two more options, namespace and
 // pod, select the pods whose segments are read.
 func OpenBucket(text string) (*Reader, error) {
 	u, err := url.Parse(text)
@@ -44,11 +44,11 @@ func OpenBucket(text string) (*Reader, error) {
 }
 
 // Objects returns the segments, by namespace, pod, container and stream, and within a stream in the
-// order in which they were written. It ends with the first error. It is an error if the server
-// does not list keys in their order, as S3 does: such a list might have no end.
+// order in which they were written. It ends with the first error. If the server does not list keys
+// in their order, as S3 does, that is an error, because such a list might have no end.
 func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		ctx, cancel := context.WithCancel(ctx) // otherwise the listing would continue after an early end
+		ctx, cancel := context.WithCancel(ctx) // otherwise, the listing would continue after the caller has stopped
 		defer cancel()
 		prefix := r.bucket.join(logFolder, "")
 		if r.namespace != "" {
@@ -89,7 +89,7 @@ func (r *Reader) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	return body, nil
 }
 
-// parseKey is the inverse of key. It accepts only keys that an upload would have made.
+// parseKey is the inverse of key. It accepts only keys that an upload can have created.
 func (b *Bucket) parseKey(key string) (o Object, ok bool) {
 	rest, ok := strings.CutPrefix(key, b.join(logFolder, ""))
 	if !ok {

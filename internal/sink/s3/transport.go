@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
-// pauses is a transport that remembers how long the server asks clients to wait, which the client
-// library does not pass on.
+// pauses is a transport that remembers how long the server asks clients to wait, because the
+// client library does not pass that on.
 type pauses struct {
 	inner http.RoundTripper
 	after atomic.Int64 // a time.Duration; 0: the server asked for no pause
@@ -67,7 +67,7 @@ func (p *page) Read(to []byte) (int, error) {
 // maxAnswer bounds an answer, in bytes. A listing of 1,000 objects is shorter.
 const maxAnswer = 2 << 20
 
-// bounded is the transport to the services that hand out keys. It ends an answer at maxAnswer
+// bounded is the transport to the services that hand out keys. It bounds an answer to maxAnswer
 // bytes; the client bounds the time.
 type bounded struct{ http.RoundTripper }
 

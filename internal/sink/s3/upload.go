@@ -24,7 +24,7 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// Kind makes sinks that upload segments.
+// Kind creates sinks that upload segments.
 func Kind() sink.Kind {
 	return sink.Kind{Segments: true, Open: func(t sink.Target) (sink.Sink, error) {
 		bucket, err := Parse(t.URL, &t.Options)
@@ -53,8 +53,8 @@ func (u *uploader) Deliver(ctx context.Context, b *sink.Batch) error {
 	return u.days.add(ctx, b.Segment.Start.UTC().Format(dayLayout), entry)
 }
 
-// send uploads a segment, a file that does not change, and returns its entry. If the writer
-// has left no sum of the segment, send decodes the segment during the upload.
+// send uploads a segment, whose file does not change any more, and returns its entry. If the
+// writer has left no sum of the segment, send decodes the segment during the upload.
 func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry Entry, err error) {
 	f, err := segment.OpenFile(b.Segment)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Bucket) uploadFile(ctx context.Context, key string, f *os.File, size in
 	return b.upload(ctx, key, whole, size, crc, typeOf(f.Name()))
 }
 
-// upload makes one object with one request.
+// upload creates one object with one request.
 func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size int64, crc uint32, contentType string) error {
 	opts := b.options(contentType)
 	opts.UserMetadata = map[string]string{"x-amz-checksum-crc32c": base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc))}
@@ -99,8 +99,8 @@ func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size in
 	return b.stored(key, info)
 }
 
-// stored returns an error if the answer to an upload has no ETag. Every object store sends one,
-// but a proxy or a web server may answer 200 to anything.
+// stored returns an error if the answer to an upload has no ETag. Every object store sends an
+// ETag, but a proxy or a web server may answer 200 to anything.
 func (b *Bucket) stored(key string, info minio.UploadInfo) error {
 	if info.ETag == "" {
 		return fmt.Errorf("upload s3://%s/%s: the answer has no ETag, and is not one of S3", b.Name, key)
@@ -127,8 +127,8 @@ func (b *Bucket) options(contentType string) minio.PutObjectOptions {
 	return minio.PutObjectOptions{ContentType: contentType, ServerSideEncryption: b.encryption, StorageClass: b.storageClass}
 }
 
-// typeOf returns the media type of a segment. The object has no content encoding: otherwise
-// clients would decompress it although its name is that of a compressed file.
+// typeOf returns the media type of a segment. The object has no content encoding, because
+// clients would then decompress it although its name is that of a compressed file.
 func typeOf(path string) string {
 	switch {
 	case strings.HasSuffix(path, ".zst"):

@@ -4,7 +4,7 @@
 //	stdout:              each line as it is, after the name of its stream and a space
 //	stdout:?format=json  one JSON object for each line: stream, level, uid, text
 //
-// After the sidecar was killed, some lines may be written twice. They have the same uid, which
+// After a kill of the sidecar, some lines may be written twice. They have the same uid, which
 // consists of stream, segment and offset.
 package stdout
 
@@ -25,12 +25,12 @@ func Kind(w io.Writer) sink.Kind {
 	return sink.Kind{Open: func(t sink.Target) (sink.Sink, error) { return open(t, w) }}
 }
 
-// output writes lines. At most one write is under way, in a goroutine of its own.
+// output writes lines. At most one write is in progress, in its own goroutine.
 type output struct {
 	to     io.Writer
 	asJSON bool
 	text   []byte
-	wrote  chan error // the result of the write under way; nil: no write is under way
+	wrote  chan error // the result of the write in progress; nil: there is none
 }
 
 func open(t sink.Target, w io.Writer) (sink.Sink, error) {

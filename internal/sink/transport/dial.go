@@ -13,11 +13,11 @@ const (
 	StallTimeout   = 2 * time.Minute  // for the server to take the next bytes of a request
 )
 
-// DialFunc makes connections, as [net.Dialer.DialContext] does.
+// DialFunc opens connections, as [net.Dialer.DialContext] does.
 type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dial makes a connection whose writes fail if the server accepts nothing for StallTimeout. A slow
-// server may take as long as it needs.
+// Dial opens a connection whose writes fail if the server accepts nothing for StallTimeout. A
+// server that is merely slow may take as long as it needs.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: ConnectTimeout}
 	c, err := dialer.DialContext(ctx, network, address)

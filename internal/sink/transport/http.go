@@ -38,7 +38,7 @@ func HTTP(t Trust) (*http.Transport, error) {
 	}, nil
 }
 
-// answer is a body that ends at a number of bytes, or when its time is over.
+// answer is a body that ends after a number of bytes, or when its time is over.
 type answer struct {
 	io.Reader
 	body io.Closer

@@ -10,10 +10,11 @@ import (
 )
 
 // systemRoots returns a copy of the system's certificates. If the system has none, it returns
-// the public ones that are built in: our image consists only of the program. An existing
-// store always wins, whether it is mounted at /etc/ssl/certs or named by SSL_CERT_FILE or
-// SSL_CERT_DIR. If those variables name nothing readable, systemRoots fails: an operator
-// who trusts only some authorities must not get every public one because of a typing error.
+// the public certificates that are built into the program, because our image consists only of
+// the program. An existing store always takes precedence, whether it is mounted at
+// /etc/ssl/certs or named by SSL_CERT_FILE or SSL_CERT_DIR. If those variables name nothing
+// readable, systemRoots fails: an operator who trusts only some authorities must not end up
+// with all public authorities because of a typing error.
 func systemRoots() (*x509.CertPool, error) {
 	roots, err := x509.SystemCertPool()
 	if err != nil {

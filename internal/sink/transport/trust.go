@@ -49,7 +49,7 @@ func (t Trust) Config(host string) (*tls.Config, error) {
 	return c, nil
 }
 
-// DialTLS returns a function that makes TLS connections. It reads the files for each
+// DialTLS returns a function that opens TLS connections. It reads the files for each
 // connection.
 func (t Trust) DialTLS() DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
