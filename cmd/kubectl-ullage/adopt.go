@@ -81,7 +81,7 @@ type adoptConfig struct {
 	selection string
 	lasts     time.Duration
 	image     string
-	user      string // UID:GID; empty: to be found out
+	user      string // UID:GID; empty: not known yet
 	dest      string // a new directory on this machine
 	sinks     address.URLs
 	secret    string // the name of a Secret with the variables of the sinks; empty: they need none
@@ -229,7 +229,7 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 	return container{Name: name, Args: args}, nil
 }
 
-// checkDest returns why what is shipped cannot be brought here, or nil.
+// checkDest returns why the copy cannot be brought to this machine, or nil.
 func (c *adoptConfig) checkDest() error {
 	if _, err := os.Lstat(c.dest); c.dest != "" && err == nil {
 		return fmt.Errorf("%s is there already: --dest names a new directory", printable.Line(c.dest))
@@ -241,7 +241,7 @@ func (c *adoptConfig) checkDest() error {
 	return os.Remove(trial)
 }
 
-// sinkArgs returns the flags for the sinks, with the pod and container that they show.
+// sinkArgs returns the flags for the sinks, with the pod and the container that the sinks show.
 func (c *adoptConfig) sinkArgs(a adoptable, jvm string) []string {
 	if len(c.sinks) == 0 {
 		return nil
@@ -254,7 +254,7 @@ func (c *adoptConfig) sinkArgs(a adoptable, jvm string) []string {
 }
 
 // sinkEnv returns the variables that the sinks read, with values from the Secret. Only the kubelet reads the Secret. If
-// a key is missing, the container starts all the same, and the sink reports the error.
+// a key is missing, the container still starts, and the sink reports the error.
 func (c *adoptConfig) sinkEnv() (env []any) {
 	sinks, _ := address.ParseAll(c.sinks, address.Schemes())
 	var names []string
@@ -283,7 +283,7 @@ func (c *adoptConfig) guest(a adoptable, name, jvm string, who user, args ...str
 // lookerUser is the user and group of a container that looks up a JVM's user. /proc shows that to every user.
 const lookerUser = 65532
 
-// look lets a container find out as whom the JVM runs, if only the image says so.
+// look lets a container find out as which user the JVM runs, if only the image says so.
 func (c *adoptConfig) look(ctx context.Context, e cli.Env, in cluster, a adoptable, jvm string) (user, error) {
 	group := int64(lookerUser)
 	name := newName(lookerPrefix, time.Now())

@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	startPatience = 2 * time.Minute // enough for the pull of the image
+	startPatience = 2 * time.Minute // long enough to pull the image
 	startEvery    = 500 * time.Millisecond
 	fetchAgain    = 2 * time.Second
-	finishTime    = 10 * time.Second // for the end of the container's log after that of the container
+	finishTime    = 10 * time.Second // how long the container's log may take to end after the container
 )
 
 // partPattern names a copy that is not complete.
@@ -72,7 +72,7 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	defer os.RemoveAll(part) // without effect once the directory has its name
+	defer os.RemoveAll(part) // has no effect once the directory has its final name
 	finish, stop := a.follow(ctx)
 	defer stop()
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
@@ -157,7 +157,8 @@ func (a adopter) state(ctx context.Context) (containerStatus, error) {
 	return containerStatus{}, nil
 }
 
-// ended returns how the container, which has run, has ended, or nil if it runs or its state is unknown.
+// ended returns how the container ended, which must have run before, or nil if it still runs or its
+// state is unknown.
 func (a adopter) ended(ctx context.Context) error {
 	st, err := a.state(ctx)
 	switch {
@@ -191,8 +192,8 @@ func (a adopter) words(ctx context.Context) string {
 	return string(out)
 }
 
-// follow shows the container's log, which reports the progress. Finish waits for the end of the log, for a container that
-// has ended or is about to. Stop does not wait.
+// follow shows the container's log, which reports the progress. finish waits for the end of the log of a container that
+// has ended or is about to end. stop does not wait.
 func (a adopter) follow(ctx context.Context) (finish, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := a.cluster.command(ctx, "logs", "--follow", "pod/"+a.pod, "--container="+a.container.Name)
@@ -201,7 +202,7 @@ func (a adopter) follow(ctx context.Context) (finish, stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = cmd.Run() // a user may lack the right to read logs, and then does not see them
+		_ = cmd.Run() // a user without the right to read logs does not see them
 		_ = screen.Flush()
 	}()
 	stop = func() { cancel(); <-done }
@@ -215,7 +216,7 @@ func (a adopter) follow(ctx context.Context) (finish, stop func()) {
 	return finish, stop
 }
 
-// copied is the directory here into which the copy arrives.
+// copied is the directory on this machine that receives the copy.
 type copied struct {
 	part string // its name while the copy is incomplete
 	dest string // its name afterwards
@@ -278,8 +279,8 @@ func (a adopter) keep(c copied, why error) (*view.Report, error) {
 	return figures, fmt.Errorf("%w; what arrived until then is in %s, without the last two seconds or so: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
 }
 
-// fetch copies what is shipped until the adoption ends, and confirms to the container that all of it arrived. The copy
-// gets its name once it is complete.
+// fetch copies the shipped files until the adoption ends, and confirms to the container that all of them have arrived.
+// The copy gets its final name once it is complete.
 func (a adopter) fetch(ctx context.Context, c copied, now bool) (figures *view.Report, err error) {
 	args := []string{"adopt", "--fetch", "--dest=" + adoptedDir}
 	if now {
@@ -313,7 +314,7 @@ func (a adopter) fetch(ctx context.Context, c copied, now bool) (figures *view.R
 		// If the confirmation gets lost, the container ends a little later by itself.
 		_, _ = io.WriteString(stdin, handover.Confirmation+"\n")
 	case !short:
-		cancel() // what else comes is not read: kubectl would wait until it is
+		cancel() // nothing more is read, and kubectl would wait for that
 	}
 	stdin.Close()
 	ended := cmd.Wait()

@@ -31,7 +31,7 @@ const adoptedDir = "/tmp/ullage-adopt"
 // mainContainer is the annotation that names kubectl's default container.
 const mainContainer = "kubectl.kubernetes.io/default-container"
 
-// user is the user that a container runs as. A nil group is unknown.
+// user is the user as which a container runs. A nil group is unknown.
 type user struct {
 	uid int64
 	gid *int64
@@ -134,9 +134,9 @@ func (a adoptable) check(jvm string) error {
 	return fmt.Errorf("its container %s does not run", jvm)
 }
 
-// userOf returns the user and the group that a container runs as, from its spec or else from the node, which reports them
-// in Kubernetes 1.33 or later, and not with all runtimes. They are unknown if only the image names one of them: a process
-// that attaches to a JVM must have both. The group of root is 0.
+// userOf returns the user and the group as which a container runs, from its spec or else from the node, which reports
+// them only in Kubernetes 1.33 or later, and not with all runtimes. They are unknown if only the image names one of
+// them: a process that attaches to a JVM must have both. The group of root is 0.
 func (a adoptable) userOf(name string) (who user, known bool) {
 	all := []securityContext{a.Spec.SecurityContext}
 	for _, one := range a.Spec.Containers {
@@ -168,7 +168,7 @@ func (a adoptable) userOf(name string) (who user, known bool) {
 }
 
 // hardened returns the security context of the new container. It meets the policy "restricted", unless the JVM runs
-// as root: Linux lets only a process with the JVM's capabilities look at a JVM.
+// as root: Linux lets only a process with the JVM's capabilities inspect a JVM.
 func (a adoptable) hardened(jvm string, u user) map[string]any {
 	sc := map[string]any{
 		"runAsUser":                u.uid,
@@ -211,8 +211,8 @@ func (a adoptable) with(one map[string]any) ([]byte, error) {
 	}
 	there, _ := spec["ephemeralContainers"].([]any)
 	spec["ephemeralContainers"] = append(slices.Clip(there), one)
-	// Without a resourceVersion: the status of a pod changes often, and the API server refuses changes of existing
-	// containers anyway.
+	// The update has no resourceVersion, because the status of a pod changes often, and the API server refuses
+	// changes to existing containers anyway.
 	delete(meta, "resourceVersion")
 	body, err := json.Marshal(a.tree)
 	spec["ephemeralContainers"] = there
@@ -240,7 +240,7 @@ func (a adoptable) add(ctx context.Context, c cluster, one map[string]any) error
 	if err := replace("?dryRun=All"); err != nil {
 		return fmt.Errorf("the cluster does not take the container, and nothing was changed: %w%s", err, refusalHint(err))
 	}
-	if err := replace(""); err != nil { // an answer that is lost may be a yes
+	if err := replace(""); err != nil { // the request may have succeeded even if its answer is lost
 		return fmt.Errorf("add the container: %w%s", err, refusalHint(err))
 	}
 	return nil
@@ -257,10 +257,10 @@ func refusalHint(err error) string {
 	return ""
 }
 
-// mayExec returns an error unless the user has the right to exec in pods, with which what was shipped is fetched.
+// mayExec returns an error unless the user has the right to exec in pods, which is needed to fetch the copy.
 func mayExec(ctx context.Context, c cluster) error {
 	out, err := c.run(ctx, maxStatus, "auth", "can-i", "create", "pods", "--subresource=exec")
-	var no *exec.ExitError // without a complaint
+	var no *exec.ExitError // kubectl ended without an error message
 	if err != nil && !errors.As(err, &no) {
 		return fmt.Errorf("nothing was changed: ask whether you may exec in pods: %w", err)
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// browse shows a URL in the user's browser. If there is no browser, it returns an
-// error, and the user opens the URL elsewhere. It does not wait for a browser to
-// end.
+// browse shows a URL in the user's browser. If there is no browser, it returns an error, and
+// the user has to open the URL elsewhere. It does not wait for a browser to end.
 func browse(e cli.Env, url string) error {
 	name, args := browser(e, url)
 	if name == "" {
@@ -26,8 +25,8 @@ func browse(e cli.Env, url string) error {
 	return nil
 }
 
-// browser returns the command that opens a URL; an empty name means that there is no
-// browser. The variable BROWSER names one, as for many other programs.
+// browser returns the command that opens a URL; an empty name means that there is no browser.
+// The variable BROWSER names the browser, as for many other programs.
 func browser(e cli.Env, url string) (name string, args []string) {
 	if own, ok := e.LookupEnv("BROWSER"); ok && own != "" {
 		return own, []string{url}
@@ -41,7 +40,7 @@ func opener(system string, lookupEnv func(string) (string, bool), url string) (n
 	case "darwin":
 		return "open", []string{url}
 	case "windows":
-		// Not "cmd /c start": for that, a & in the URL would begin another command.
+		// This is not "cmd /c start", for which a & in the URL would begin another command.
 		return "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
 	// Without a display, xdg-open would run a browser on this terminal.

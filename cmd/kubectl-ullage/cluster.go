@@ -29,10 +29,10 @@ const (
 type cluster struct {
 	kubectl string // a path, or a name on the PATH
 
-	// In the form that kubectl takes; empty: kubectl's own default.
+	// In the form that kubectl accepts; empty: kubectl's own default.
 	kubeconfig, context, namespace string
 
-	// Which pods, for commands that take many.
+	// Which pods are selected, for commands that accept many.
 	all      bool
 	selector string
 }
@@ -45,7 +45,7 @@ func (c *cluster) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.namespace, "n", c.namespace, "short for --namespace `NAME`")
 }
 
-// manyFlags declares the flags that select pods, for commands that take several.
+// manyFlags declares the flags that select pods, for commands that accept several.
 func (c *cluster) manyFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.all, "all-namespaces", false, "the pods of all namespaces")
 	fs.BoolVar(&c.all, "A", false, "short for --all-namespaces")
@@ -65,8 +65,8 @@ func (c cluster) in(namespace string) cluster {
 	return c
 }
 
-// command returns a call of kubectl, which is asked to end when ctx ends. The flags are written with "=", so that no
-// value is mistaken for a flag.
+// command returns a call of kubectl. kubectl is asked to end when ctx ends. The flags are written with "=", so that
+// no value is mistaken for a flag.
 func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 	var all []string
 	for _, f := range [][2]string{{"kubeconfig", c.kubeconfig}, {"context", c.context}, {"namespace", c.namespace}} {
@@ -99,7 +99,7 @@ func (c cluster) run(ctx context.Context, limit int, args ...string) ([]byte, er
 	return c.runWith(ctx, nil, limit, args...)
 }
 
-// runWith is run with something on kubectl's stdin.
+// runWith is like run, with something on kubectl's stdin.
 func (c cluster) runWith(ctx context.Context, stdin io.Reader, limit int, args ...string) ([]byte, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -134,7 +134,7 @@ func (c cluster) explain(err error, complaint string) error {
 	var said, logged []string
 	for text := range strings.Lines(complaint) {
 		switch text = strings.TrimSpace(text); {
-		case text == "", strings.HasPrefix(text, "command terminated with exit code"): // kubectl adds that to the words of the program that it ran
+		case text == "", strings.HasPrefix(text, "command terminated with exit code"): // kubectl adds that to the text of the program that it ran
 		case klogLine.MatchString(text):
 			logged = append(logged, klogLine.ReplaceAllString(text, ""))
 		default:
@@ -160,7 +160,7 @@ type head struct {
 	limit int
 	kept  []byte
 	more  bool   // there was more
-	over  func() // called when there is more
+	over  func() // called when more is written
 }
 
 // Write implements [io.Writer]. It never fails.

@@ -67,7 +67,7 @@ type doctor struct {
 	namespace    *metadata // nil: not known
 	namespaceErr error
 	trial        trial
-	answers      []answer // of the sidecars
+	answers      []answer // answers of the sidecars
 	deaths       []finding
 }
 
@@ -132,7 +132,8 @@ func findingsJSON(findings []finding) (string, error) {
 	return jsonText(all)
 }
 
-// exitCode returns the code of a problem, also if nothing is known to be well.
+// exitCode returns the exit code. It is that of a problem even if there is none but nothing is
+// known to be well.
 func exitCode(findings []finding) int {
 	has := func(mark string) bool {
 		return slices.ContainsFunc(findings, func(f finding) bool { return f.mark == mark })
@@ -157,7 +158,7 @@ func (d *doctor) run(ctx context.Context, about target) ([]finding, error) {
 	if about != (target{}) {
 		d.examine(ctx, &g)
 	}
-	_ = g.Wait() // missing facts are findings
+	_ = g.Wait() // missing facts become findings
 	findings := d.hooks.findings()
 	if about != (target{}) {
 		findings = append(findings, d.subjectFindings()...)

@@ -15,7 +15,7 @@ import (
 
 // Exit codes of a JVM, and of a process that a signal ended.
 const (
-	exitOutOfMemory = 3 // with -XX:+ExitOnOutOfMemoryError; a program may use this code too
+	exitOutOfMemory = 3 // with -XX:+ExitOnOutOfMemoryError; a program may also use this code
 	exitSignal      = 128
 )
 

@@ -14,7 +14,7 @@ import (
 // hookName is the name of the webhook for labelled pods.
 const hookName = "pod.injector.ullage.dev"
 
-// hooks is what the API server shows about the injector.
+// hooks has what the API server shows about the injector.
 type hooks struct {
 	err     error // why the webhook configurations are unknown
 	configs []hookConfig
@@ -145,7 +145,7 @@ func (h *hooks) look(ctx context.Context, c cluster) {
 		if err == nil && json.Unmarshal(out, &st) == nil {
 			h.status = &st
 		}
-		return // one is enough, and few users have the right to query it
+		return // one pod is enough, and few users have the right to query it
 	}
 }
 

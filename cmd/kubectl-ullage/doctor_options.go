@@ -17,7 +17,7 @@ const optionsMark = "-Xlog:"
 const variableAnnotation = ask.Prefix + "options-variable"
 
 // hidden looks for options of the image, or of envFrom, that the injector's options would replace. They are visible
-// only in a container that runs without a sidecar. It is called after the trial.
+// only in a container that runs without a sidecar. hidden must be called after the trial.
 func (d *doctor) hidden(ctx context.Context) []finding {
 	p := d.subject.pod
 	if p == nil || d.trial.pod == nil {

@@ -21,7 +21,7 @@ type trial struct {
 	injected *ask.Status // nil: the injector left no status
 }
 
-// try makes the API server create the pod in a dry run, which calls all webhooks.
+// try asks the API server to create the pod in a dry run, which calls all webhooks.
 func (c cluster) try(ctx context.Context, manifest []byte) trial {
 	out, err := c.runWith(ctx, bytes.NewReader(manifest), maxPods, "create", "--dry-run=server", "--output=json", "--filename=-")
 	if err != nil {
@@ -208,7 +208,8 @@ func (d *doctor) trialFindings() []finding {
 	return all
 }
 
-// silence is how many seconds a sidecar may wait for the first line of a JVM before that is reported.
+// silence is how many seconds a sidecar may wait for the first line of a JVM before the silence is
+// reported.
 const silence = 30
 
 // sidecarFindings judges the sidecars of the pod.

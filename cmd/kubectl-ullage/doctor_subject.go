@@ -66,7 +66,7 @@ func (c cluster) workloadSubject(ctx context.Context, t target) (subject, error)
 	return s, nil
 }
 
-// controller returns the object that has made a pod, or nothing.
+// controller returns the object that has created a pod, or nothing.
 func (m metadata) controller() (kind, name string) {
 	for _, o := range m.OwnerReferences {
 		if o.Controller {
@@ -76,7 +76,7 @@ func (m metadata) controller() (kind, name string) {
 	return "", ""
 }
 
-// owner returns the object from which a person has made a pod.
+// owner returns the object from which a person has created a pod.
 func (m metadata) owner() (kind, name string) {
 	kind, name = m.controller()
 	return ask.Owner(kind, name, m.Labels)
@@ -115,7 +115,7 @@ func dig(from map[string]any, names ...string) any {
 	return from[names[len(names)-1]]
 }
 
-// recode reads part of a tree into a type.
+// recode reads a part of a tree into a type.
 func recode(tree, into any) error {
 	text, err := json.Marshal(tree)
 	if err == nil {
@@ -127,7 +127,7 @@ func recode(tree, into any) error {
 	return nil
 }
 
-// decodeBoth reads one text twice, into a type and into a tree. Numbers of the tree stay as they are written.
+// decodeBoth reads one text twice, into a type and into a tree. Numbers in the tree stay as they are written.
 func decodeBoth(text []byte, typed, tree any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

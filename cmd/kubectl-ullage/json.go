@@ -14,7 +14,7 @@ type answerJSON struct {
 	Pod       string          `json:"pod"`
 	Container string          `json:"container,omitempty"` // the sidecar's
 	Error     string          `json:"error,omitempty"`
-	Status    json.RawMessage `json:"status,omitempty"` // as the sidecar gave it
+	Status    json.RawMessage `json:"status,omitempty"` // as the sidecar returned it
 	Levels    json.RawMessage `json:"levels,omitempty"` // the levels in the status
 }
 

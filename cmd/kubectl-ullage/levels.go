@@ -210,8 +210,8 @@ type outcome struct {
 	err       error
 }
 
-// do shows or changes what the JVMs of one pod log. It does not annotate a pod whose sidecars it could not query
-// afterwards.
+// do shows or changes what the JVMs of one pod log. It does not annotate a pod if it could not query the pod's
+// sidecars afterwards.
 func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown *progress) outcome {
 	answers := make([]answer, len(found))
 	for i, s := range found {
@@ -255,7 +255,8 @@ func (c *levelsConfig) wanted() wanted {
 	return wanted{selection: c.request.Log.Selection.String(), lasts: c.request.Log.For, id: newID(), stream: c.request.Log.Stream}
 }
 
-// annotations returns the changes that request the raise, as kubectl annotate takes them.
+// annotations returns the changes that request the raise, in the form that kubectl annotate
+// accepts.
 func (w wanted) annotations() []string {
 	if w.app {
 		return []string{appLogKey + "=" + w.selection, appLogForKey + "=" + w.lasts.String(), appLogIDKey + "=" + w.id}
@@ -270,8 +271,8 @@ func (w wanted) annotations() []string {
 // noAnnotations are the changes that remove the request.
 var noAnnotations = []string{logKey + "-", logForKey + "-", logStreamKey + "-", logIDKey + "-", appLogKey + "-", appLogForKey + "-", appLogIDKey + "-"}
 
-// wait queries every sidecar until judge has a final verdict, or the time is over. It returns what to print and what
-// is wrong, in the order of the sidecars.
+// wait queries every sidecar until judge has a final verdict, or the time is over. It returns the text to print and
+// the errors, in the order of the sidecars.
 func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge, d *delivery) (string, error) {
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -307,9 +308,9 @@ func prefix(s sidecar) string {
 	return ""
 }
 
-// newID returns a value of the annotation log-id that no earlier raise has. Without a new one, a sidecar would regard
-// the same selection and length as annotations that it already knows, whose time may be over.
+// newID returns a value of the annotation log-id that no earlier raise has. Without a new ID, a sidecar would take
+// the same selection and duration for annotations that it already knows, and whose time may be over.
 func newID() string { return strings.ToLower(rand.Text()[:idLetters]) }
 
-// idLetters is the length of an ID, with five random bits in each letter.
+// idLetters is the length of an ID. Each letter has five random bits.
 const idLetters = 12

@@ -9,23 +9,22 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// deliverAgain is how long a sidecar may not have seen the annotations before the
-// pod is annotated again. A kubelet mostly takes less than 2 s.
+// deliverAgain is how long to wait for a sidecar to see the annotations before the pod is
+// annotated again. A kubelet usually takes less than 2 s.
 const deliverAgain = 5 * time.Second
 
 // delivery brings a change of annotations to the sidecars of one pod.
 //
-// The pod's kubelet copies the annotations into a volume of the pod, in two loops
-// of 100 ms each: one notes the changed pod, the other writes the volume. If the
-// second loop reads the pod just before the first loop notes the change, the second
-// loop writes the old volume and regards the change as written. The change then
-// waits for the kubelet's next sync of the pod, 60 to 90 s later. About one change
-// of a hundred does (kubernetes/kubernetes#29633). Any other change of the pod
-// starts a sync at once.
+// The pod's kubelet copies the annotations into a volume of the pod, in two loops of 100 ms
+// each: one notes the changed pod, the other writes the volume. If the second loop reads the
+// pod just before the first loop notes the change, the second loop writes the old volume and
+// regards the change as written. The change then waits for the kubelet's next sync of the pod,
+// 60 to 90 s later. This happens to about one change in a hundred
+// (kubernetes/kubernetes#29633). Any other change to the pod starts a sync at once.
 type delivery struct {
 	of      sidecar // one of the pod's sidecars
 	changes []string
-	idKey   string // of the annotation that tells raises apart
+	idKey   string // of the annotation that distinguishes raises
 	every   time.Duration
 	shown   *progress
 
@@ -52,9 +51,8 @@ func (d *delivery) annotate(ctx context.Context, changes []string) error {
 	return nil
 }
 
-// unseen is called as long as a sidecar has not seen the change. At intervals it
-// reports that and changes the pod twice: to another ID, and back to the
-// requested annotations.
+// unseen is called as long as a sidecar has not seen the change. At intervals, it reports that,
+// and changes the pod twice: to another ID, and back to the requested annotations.
 func (d *delivery) unseen(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +64,7 @@ func (d *delivery) unseen(ctx context.Context) {
 		pod, time.Since(d.began).Round(time.Second))
 	err := d.annotate(ctx, []string{d.idKey + "=" + newID()})
 	if err == nil {
-		err = d.annotate(context.WithoutCancel(ctx), d.changes) // no other ID is left
+		err = d.annotate(context.WithoutCancel(ctx), d.changes) // so that the other ID does not remain
 	}
 	if err != nil && ctx.Err() == nil {
 		d.shown.line("%s: %s", pod, printable.Line(err.Error()))

@@ -21,7 +21,7 @@ func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
 	return c.cluster.labelled(ctx)
 }
 
-// fleet does for many pods what do does for one. A failure of one pod does not affect the others.
+// fleet handles many pods as do handles one. A failure of one pod does not affect the others.
 func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	pods, err := c.members(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	return code
 }
 
-// member raises one pod of many.
+// member raises the levels of one of the pods.
 func (c *levelsConfig) member(ctx context.Context, p pod, w wanted, shown *progress) outcome {
 	name := printable.Line(p.Metadata.Name)
 	found := c.cluster.sidecars(p)

@@ -17,7 +17,7 @@ const pollInterval = 300 * time.Millisecond
 
 // verdict describes how much of the request a sidecar has carried out.
 type verdict struct {
-	done    []string // what has been done, a line each
+	done    []string // what has been done, one line each
 	failed  []string // failures that waiting will not fix
 	waiting []string // what may still happen; empty: nothing is left to wait for
 	unseen  bool     // the sidecar has not seen the annotations yet
@@ -26,8 +26,8 @@ type verdict struct {
 // judge reads an answer; before is the sidecar's answer before anything was requested.
 type judge func(before, now *admin.Levels) verdict
 
-// poll queries a sidecar until nothing is left to wait for, or ctx ends. If a sidecar does not answer, it waits: the
-// sidecar may have been restarted.
+// poll queries a sidecar until nothing is left to wait for, or ctx ends. If a sidecar does not answer, poll waits,
+// because the sidecar may have been restarted.
 func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict {
 	v := verdict{waiting: []string{"the sidecar was not asked yet"}}
 	for {
@@ -56,9 +56,9 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 // levelsOff reports whether a sidecar does not change levels.
 func levelsOff(l *admin.Levels) bool { return l == nil || l.Off }
 
-// whyOff returns why the sidecar of an answer does not change levels, and what to do. Usually not a person but the
-// injector has set --attach off, because the pod does not name the user of the JVM or shares no /tmp. The injector's
-// warnings say so.
+// whyOff returns why the sidecar of an answer does not change levels, and what to do. Usually the injector, not a
+// person, has set --attach off, because the pod does not name the user of the JVM or has no shared /tmp. The
+// injector's warnings say so.
 func (a answer) whyOff() error {
 	if u := a.status.JVMUser; u != nil {
 		return fmt.Errorf("the sidecar runs as another user than the JVM, and cannot change log levels: %s in the securityContext of the pod template", u.Advice)
@@ -140,7 +140,8 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 	return v
 }
 
-// wrote reports whether the bad annotation is ours and not an earlier one. A long value is shortened in the status.
+// wrote reports whether this command wrote the bad annotation; it may be an earlier one. A long value is shortened
+// in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
 	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id, logStreamKey: w.stream}[a.Key]
 	if w.app {
@@ -177,7 +178,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 			v.waiting = append(v.waiting, j.Error)
 		}
 	}
-	if len(v.done)+len(v.failed)+len(v.waiting) == 0 { // none of our JVMs: one may have just been started
+	if len(v.done)+len(v.failed)+len(v.waiting) == 0 { // there is no JVM of ours, but one may have just been started
 		v.waiting = slices.Concat(others, l.Errors)
 		if len(v.waiting) == 0 {
 			v.waiting = []string{"no JVM was found yet"}
@@ -186,8 +187,8 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 	return v
 }
 
-// judgeReset implements [judge]. Afterwards, a raise other than the
-// annotation's may be in effect.
+// judgeReset implements [judge] for a reset. After that, a raise other than the annotation's
+// may be in effect.
 func judgeReset(before, now *admin.Levels) verdict {
 	if now == nil {
 		return verdict{done: []string{"the sidecar does not change log levels"}}

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// show prints what the JVMs log: once, as text or JSON, or with -w until interrupted.
+// show prints what the JVMs log: once, as text or JSON, or, with -w, until it is interrupted.
 func (c *levelsConfig) show(ctx context.Context, e cli.Env) int {
 	s := survey{cluster: c.cluster, json: c.json, watch: c.watch, levels: true}
 	if c.target != (target{}) {

@@ -107,7 +107,8 @@ func zonedVar(fs *flag.FlagSet, p *string, name string, now time.Time, usage str
 	})
 }
 
-// zoned checks a time and adds the local zone to one without a zone, since the sidecar's zone may differ.
+// zoned checks a time. It adds the local zone to a time without a zone, because the sidecar's zone may
+// differ.
 func zoned(text string, now time.Time) (string, error) {
 	if t, ok := cli.LocalTime(text, now); ok {
 		return t.Format(time.RFC3339Nano), nil
@@ -156,7 +157,7 @@ func (s *single) persisted(ctx context.Context, e cli.Env, name string) (sidecar
 // code.
 func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool, args []string) int {
 	cmd := s.cluster.command(ctx, s.execWithStdin(args...)...)
-	// The container's stderr may go to a terminal even if stdout does not, and it never contains the bytes of a log.
+	// Even if stdout is not a terminal, stderr may be one, and it never contains the bytes of a log.
 	messages := cli.Escaping(e.Stderr)
 	defer messages.Flush() // an error means that stderr is gone
 	cmd.Stdout, cmd.Stderr = e.Stdout, messages
@@ -164,8 +165,8 @@ func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool
 		cmd.Stdout = screen
 		defer screen.Flush() // an error means that the terminal is gone
 	}
-	// Nothing is written to stdin. However this process ends, the pipe closes, and then the program in the sidecar
-	// ends too.
+	// Nothing is written to stdin. When this process ends, in whatever way, the pipe closes, and the program in
+	// the sidecar ends too.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return e.Fail(name, fmt.Errorf("make a pipe for kubectl: %w", err))
@@ -175,7 +176,7 @@ func (s sidecar) stream(ctx context.Context, e cli.Env, name string, follow bool
 }
 
 // destination returns the directory of the sidecar's durable copy. It queries the sidecar only if the settings do not
-// show that.
+// show the directory.
 func destination(ctx context.Context, s sidecar) (string, error) {
 	dest := s.setting("dest")
 	if dest == "" {
@@ -233,11 +234,11 @@ func (c cluster) outcome(ctx context.Context, e cli.Env, name string, follow boo
 	case ctx.Err() != nil && follow:
 		return cli.OK // an interrupt is the normal end of following
 	case ctx.Err() != nil:
-		return cli.Failure // not everything was printed
+		return cli.Failure // some of it was not printed
 	case !errors.As(err, &exit):
 		return e.Fail(name, c.notRun(err))
 	case brokenPipe(exit):
-		return cli.OK // the reader has all that it wanted
+		return cli.OK // the reader has received all that it wanted
 	case exit.ExitCode() == cli.Usage:
 		return cli.Usage
 	}

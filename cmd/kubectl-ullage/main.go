@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 )
 
-// program is the name in messages: that is how kubectl runs kubectl-ullage.
+// program is the name in messages, because people run kubectl-ullage as 'kubectl ullage'.
 const program = "kubectl ullage"
 
 func main() { cli.Main(program, dispatch) }

@@ -110,9 +110,9 @@ func (s sidecar) adminPort() (uint16, error) {
 // forwardAgain is the pause before a port is forwarded again.
 const forwardAgain = time.Second
 
-// forward forwards the port until ctx ends. It opens the page once kubectl listens. A kubectl also ends when the
-// node resets a single connection, for instance when the sidecar restarts. Then another kubectl forwards the same
-// port. If a kubectl ends before it listens, the command fails for the same reason.
+// forward forwards the port until ctx ends. It opens the page once kubectl listens. A kubectl ends even when the
+// node resets a single connection, for instance because the sidecar restarts. Another kubectl then forwards the
+// same port. If a kubectl ends before it listens, forward fails with that kubectl's error.
 func (c *openConfig) forward(ctx context.Context, e cli.Env, s sidecar, remote uint16) error {
 	for opened := false; ; opened = true {
 		listened, err := c.forwardOnce(ctx, s, remote, func(url string) error {
@@ -132,8 +132,8 @@ func (c *openConfig) forward(ctx context.Context, e cli.Env, s sidecar, remote u
 	}
 }
 
-// forwardOnce runs a kubectl that forwards the port, and passes on the URL once that listens. From then on the port
-// on this machine is fixed. If the kubectl has listened, its end is not an error.
+// forwardOnce runs a kubectl that forwards the port, and calls use with the URL once the kubectl listens. From then
+// on, the port on this machine is fixed. If the kubectl has listened, its end is not an error.
 func (c *openConfig) forwardOnce(ctx context.Context, s sidecar, remote uint16, use func(url string) error) (listened bool, err error) {
 	ports := ":" + strconv.Itoa(int(remote))
 	if c.port != 0 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// outdated says how many sidecars are older than the newest known version: the newest of theirs, or own, the version
-// of this program, if that is a release. It is empty if no sidecar is older.
+// outdated says how many sidecars are older than the newest known version, which is the newest version of the
+// sidecars, or own, the version of this program, if that is a newer release. It is empty if no sidecar is older.
 func outdated(answers []answer, own string) string {
 	var all []string
 	for _, a := range answers {

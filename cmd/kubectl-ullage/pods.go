@@ -103,7 +103,7 @@ type containerStatus struct {
 	} `json:"state"`
 	LastState struct {
 		Terminated *stopped `json:"terminated"`
-	} `json:"lastState"` // of the run before the current one
+	} `json:"lastState"` // state of the previous run
 	User struct {
 		Linux *struct {
 			UID int64 `json:"uid"`
@@ -112,8 +112,8 @@ type containerStatus struct {
 	} `json:"user"`
 }
 
-// end returns how the container ended last, or nil: it has not. While it runs or waits to run again,
-// its state has none.
+// end returns how the container last ended, or nil if it has not ended. While it runs or waits to
+// run again, its own state does not show that.
 func (st *containerStatus) end() *stopped {
 	return cmp.Or(st.State.Terminated, st.LastState.Terminated)
 }
@@ -125,7 +125,8 @@ type stopped struct {
 	Finished time.Time `json:"finishedAt"`
 }
 
-// recently is how long the end of a JVM counts as a problem of its sidecar, like the last error of its destination.
+// recently is for how long the end of a JVM is shown as a problem of its sidecar, like the last error of its
+// destination.
 const recently = time.Hour
 
 // exitSigkill is the exit code of a container that was killed.
@@ -149,7 +150,7 @@ func (p pod) killed(now time.Time) string {
 // Reasons for the end of a container.
 const (
 	oomKilled     = "OOMKilled"              // the kernel killed it for lack of memory
-	statusUnknown = "ContainerStatusUnknown" // the kubelet has lost it, and notes exit code 137
+	statusUnknown = "ContainerStatusUnknown" // the kubelet has lost track of it, and records exit code 137
 )
 
 func (p pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
@@ -209,7 +210,7 @@ func parsePods(text []byte) ([]pod, error) {
 // sidecarName matches the names that the injector gives its sidecars.
 var sidecarName = regexp.MustCompile(`^ullage(-[0-9]+)?$`)
 
-// isSidecar tells a sidecar from another container with such a name.
+// isSidecar reports whether a container with such a name is a sidecar.
 func isSidecar(c container) bool {
 	image, _, _ := strings.Cut(path.Base(c.Image), "@")
 	image, _, _ = strings.Cut(image, ":")
@@ -251,7 +252,7 @@ func whyDown(p pod, name string) string {
 	return "the sidecar does not run: the pod is " + p.Status.Phase
 }
 
-// errNoSidecar is the error of a named pod that has no sidecar.
+// errNoSidecar is the error for a named pod that has no sidecar.
 var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and recreate the pod`)
 
 // the returns the pod with a name.
@@ -280,7 +281,7 @@ func (c cluster) running(p pod) ([]sidecar, error) {
 	return found, nil
 }
 
-// errNoPod is the error of a name that no pod has.
+// errNoPod is the error for a name that no pod has.
 var errNoPod = errors.New("no such pod in the namespace: see 'kubectl get pods'")
 
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)

@@ -70,7 +70,7 @@ func usedShare(st admin.Status) string {
 	return fmt.Sprintf("%.0f%%", 100*(1-st.FreeShare()))
 }
 
-// word is printable.Line without spaces, for a cell that programs may parse.
+// word is like printable.Line, without spaces, for a cell that programs may parse.
 func word(s string) string { return strings.ReplaceAll(printable.Line(s), " ", "?") }
 
 func yesNo(b bool) string {

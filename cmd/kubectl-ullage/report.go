@@ -58,10 +58,10 @@ type reportConfig struct {
 	single
 	since, until string // in the form that 'ullage report' takes
 	output       string // empty: a new name
-	json         bool   // print the figures and make no page
+	json         bool   // print the figures and write no page
 }
 
-// flags declares the settings on fs. A time without a zone is taken to be in the time zone of the argument now.
+// flags declares the settings on fs. A time without a zone is in the zone of now.
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.since, "since", now, "only lines at `T` or later: a duration before now, or a time")
@@ -78,7 +78,7 @@ func (c *reportConfig) validate(args []string) []error {
 	return bad
 }
 
-// one makes the report for one pod.
+// one creates the report for one pod.
 func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 	s, dest, err := c.persisted(ctx, e, "report")
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *reportConfig) reportArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// report runs the sidecar's program and returns the figures. It takes as long as the copy takes to read, and only
+// report runs the sidecar's program and returns the figures. It takes as long as reading the copy takes, and only
 // Ctrl-C ends it early.
 func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error) {
 	call, cancel := context.WithCancel(ctx)
@@ -153,8 +153,8 @@ func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error
 	return view.Decode(text.kept)
 }
 
-// page makes the page on this machine. A page from the container could contain any script, since a tenant decides
-// what runs in the container.
+// page creates the page on this machine. A page from the container could contain any script, since a tenant
+// decides what runs in the container.
 func (s sidecar) page(figures *view.Report) ([]byte, error) {
 	figures.Name = "pod " + s.String() + ": " + printable.Line(figures.Name)
 	var page bytes.Buffer
@@ -164,7 +164,7 @@ func (s sidecar) page(figures *view.Report) ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// save writes the page, as a whole or not at all, and returns the name of its file. The page contains log lines, so
+// save writes the page, completely or not at all, and returns the name of its file. The page contains log lines, so
 // only its owner may read it.
 func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 	dir := filepath.Dir(c.output)
@@ -175,7 +175,7 @@ func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("write the report: %w", err)
 	}
-	defer os.Remove(f.Name()) // without effect once the file has its name
+	defer os.Remove(f.Name()) // has no effect once the file has its final name
 	_, err = f.Write(page)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", fmt.Errorf("write the report: %w", err)
@@ -192,7 +192,7 @@ func (c *reportConfig) save(of string, page []byte) (name string, err error) {
 // mostReports limits the number that makes the name of a report unique in a directory.
 const mostReports = 1000
 
-// unused gives a file a name that is not used yet.
+// unused gives a file a name that is not in use yet.
 func unused(file, name string) (string, error) {
 	for n := 1; n < mostReports; n++ {
 		to := name + ".html"

@@ -58,8 +58,8 @@ func (c *reportConfig) compares(ctx context.Context) ([]pod, error) {
 	return pods, nil
 }
 
-// fleet compares the persisted logs of many pods. A pod whose log cannot be read is named on stderr and on the page,
-// and the others are compared.
+// fleet compares the persisted logs of many pods. A pod whose log cannot be read is named on stderr and on the page;
+// the others are compared.
 func (c *reportConfig) fleet(ctx context.Context, pods []pod, e cli.Env) error {
 	all := c.logs(pods)
 	fleet := c.read(ctx, all, e)
@@ -90,7 +90,8 @@ func (c *reportConfig) fleet(ctx context.Context, pods []pod, e cli.Env) error {
 	return c.show("report", "pods", page.Bytes(), e)
 }
 
-// logs returns the sidecars of pods, each with a log of its own, and the pods whose log cannot be read.
+// logs returns the sidecars of the pods, each of which has its own log, and the pods whose log cannot
+// be read.
 func (c *reportConfig) logs(pods []pod) (all []compared) {
 	for _, p := range pods {
 		one := compared{of: sidecar{cluster: c.cluster.in(p.Metadata.Namespace), pod: p.Metadata.Name}, err: errNoSidecar}
@@ -155,7 +156,7 @@ func (c *reportConfig) read(ctx context.Context, all []compared, e cli.Env) *vie
 	return fleet
 }
 
-// figures makes the report in a sidecar.
+// figures creates the report in a sidecar.
 func (c *reportConfig) figures(ctx context.Context, s sidecar) (*view.Report, error) {
 	dest, err := destination(ctx, s)
 	if err != nil {

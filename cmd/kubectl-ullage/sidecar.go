@@ -32,7 +32,7 @@ type sidecar struct {
 	warnings  []string // of the injector, about the pod
 }
 
-// String returns the shortest name of the sidecar that is unique.
+// String returns the shortest unique name of the sidecar.
 func (s sidecar) String() string {
 	if s.several {
 		return s.pod + "/" + s.container.Name
@@ -50,13 +50,13 @@ func (s sidecar) exec(args ...string) []string {
 	return append([]string{"exec", "pod/" + s.pod, "--container=" + s.container.Name, "--", binary}, args...)
 }
 
-// execWithStdin is exec with stdin.
+// execWithStdin is like exec, with stdin.
 func (s sidecar) execWithStdin(args ...string) []string {
 	return slices.Insert(s.exec(args...), 1, "--stdin")
 }
 
 // setting returns the sidecar's value for a flag, from its arguments or from its environment. It is empty if there is
-// no value or if it cannot be read from outside.
+// no value, or if the value cannot be read from outside.
 func (s sidecar) setting(flag string) string {
 	for i, arg := range s.container.Args {
 		name, value, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -77,7 +77,7 @@ func (s sidecar) setting(flag string) string {
 	return literal(value)
 }
 
-// literal drops a value that the kubelet would expand.
+// literal returns "" for a value that the kubelet would expand.
 func literal(value string) string {
 	if strings.Contains(value, "$(") {
 		return ""
@@ -85,8 +85,8 @@ func literal(value string) string {
 	return value
 }
 
-// statusArgs returns the arguments that query the sidecar itself. A neighbour in the same pod has the same address
-// and another port.
+// statusArgs returns the arguments that query the sidecar itself. Another sidecar in the same pod has the same
+// address but another port.
 func (s sidecar) statusArgs() []string {
 	args := []string{"status", "--json"}
 	host, port, err := net.SplitHostPort(s.setting("listen"))

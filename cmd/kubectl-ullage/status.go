@@ -84,7 +84,7 @@ func statusTable(answers []answer, namespaces bool) string {
 	})
 }
 
-// table puts the pod's name before each row of cells. Without answers it is empty.
+// table puts the pod's name before each row of cells. If there are no answers, it is empty.
 func table(answers []answer, namespaces bool, header string, cells func(answer) string) string {
 	if len(answers) == 0 {
 		return ""
@@ -101,6 +101,6 @@ func table(answers []answer, namespaces bool, header string, cells func(answer) 
 		}
 		fmt.Fprintf(t, "%s\t%s\n", word(a.of.String()), cells(a))
 	}
-	_ = t.Flush() // a Builder takes everything
+	_ = t.Flush() // writing to a Builder never fails
 	return b.String()
 }

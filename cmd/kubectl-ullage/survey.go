@@ -57,7 +57,7 @@ func (s *survey) validate(args []string) []error {
 	return bad
 }
 
-// pods returns the pods to query, each once, and the names without a pod.
+// pods returns the pods to query, each once, and the names for which there is no pod.
 func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error) {
 	for _, t := range s.targets {
 		if t.kind == podKind {
@@ -121,8 +121,8 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 	return answers, ctx.Err()
 }
 
-// show queries all sidecars and prints the answers, as JSON or as the text of render, once, or with -w until
-// interrupted. It returns the exit code, and the answers if the caller may say more about them.
+// show queries all sidecars and prints the answers, as JSON or as the text of render, once or, with -w,
+// until it is interrupted. It returns the exit code, and the answers if the caller may say more about them.
 func (s *survey) show(ctx context.Context, e cli.Env, name string, render func([]answer) string) ([]answer, int) {
 	if s.watch {
 		return nil, e.Watch(ctx, name, func(ctx context.Context) (string, error) {
@@ -170,8 +170,8 @@ func askAll(ctx context.Context, answers []answer) {
 	_ = g.Wait() // the errors are in the answers
 }
 
-// outcome returns the exit code. A sidecar that should have answered and did not is a failure. If there are no
-// sidecars at all, it reports that.
+// outcome returns the exit code. If a sidecar should have answered but did not, that is a failure. If there
+// are no sidecars at all, outcome reports that.
 func (s *survey) outcome(name string, e cli.Env, answers []answer) int {
 	if len(answers) == 0 {
 		where := "in the namespace"

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// target is what a command applies to: a pod, or a workload with its pods.
+// target is the object of a command: a pod, or a workload with its pods.
 type target struct{ kind, name string }
 
 // podKind is the kind of a target that is itself a pod.
@@ -44,7 +44,8 @@ var kinds = map[string]struct{ plural, short, group string }{
 	"rollout":     {"rollouts", "ro", "argoproj.io"},
 }
 
-// parseTarget reads web-0, pod/web-0, deploy/web, or with the group, or version and group, deployments.apps/web.
+// parseTarget reads web-0, pod/web-0 or deploy/web. The kind may be followed by the group, or by the version and
+// the group, as in deployments.apps/web.
 func parseTarget(arg string) (target, error) {
 	given, name, found := strings.Cut(arg, "/")
 	if !found {
@@ -67,9 +68,9 @@ var errNoTarget = errors.New("no pod is given: name one that 'kubectl get pods' 
 // errNameAndLabel is the error for a command that got both a name and a label.
 var errNameAndLabel = errors.New("a name does not go together with -l: use one or the other")
 
-// workload is an object that makes pods from a template.
+// workload is an object that creates pods from a template.
 type workload struct {
-	kind string // as kubectl takes it: deployment
+	kind string // in the form that kubectl accepts: deployment
 	meta metadata
 	spec map[string]any
 }

@@ -62,7 +62,7 @@ func worse(a, b answer) int {
 	if known := cmp.Compare(rank(a.err == nil), rank(b.err == nil)); known != 0 || a.err != nil {
 		return known
 	}
-	// Lag says more than small differences of headroom.
+	// Lag matters more than small differences in the used budget.
 	x, y := a.status, b.status
 	return cmp.Or(
 		cmp.Compare(int(10*x.FreeShare()), int(10*y.FreeShare())),

@@ -15,8 +15,8 @@ const (
 	maxWords = 4 << 20 // bytes of names
 )
 
-// words returns the candidates for the flags of every command. They come from the cluster that the preceding flags
-// name.
+// words returns the candidates for the flags of every command. They are read from the cluster that the preceding
+// flags name.
 func (c *cluster) words(ctx context.Context) cli.Words {
 	namespaces := func() []string { return c.names(ctx, "get", "namespaces", "--output=name") }
 	return cli.Words{
@@ -36,8 +36,8 @@ func (c *cluster) targets(ctx context.Context) []string {
 	return c.names(ctx, "get", "pods", "--output=name")
 }
 
-// names returns the names that kubectl prints; workloads with their kind, as deploy/web. A failed call yields no
-// names: a shell has no place for an error.
+// names returns the names that kubectl prints. Workloads have their kind in front, as in deploy/web. A failed
+// call yields no names, because a shell has no place for an error.
 func (c *cluster) names(ctx context.Context, args ...string) []string {
 	limit, cancel := context.WithTimeout(ctx, wordsTimeout)
 	defer cancel()

@@ -79,7 +79,7 @@ func (c *injectConfig) flags(fs *flag.FlagSet) {
 	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`; the name is that of the annotation without ullage.dev/;\noverrides that of --config; may be given several times")
 }
 
-// load returns the injector's configuration and the mistakes in it.
+// load returns the injector's configuration and the errors in it.
 func (c *injectConfig) load() (wish.Config, []error) {
 	cfg := wish.DefaultConfig()
 	if c.config != "" {

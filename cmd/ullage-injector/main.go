@@ -36,7 +36,7 @@ Exit status: 0 success, 1 run-time failure, 2 usage error.
 
 func main() { cli.Main("ullage-injector", dispatch) }
 
-// dispatch runs the subcommand that args begins with and returns the exit code.
+// dispatch runs the subcommand at the beginning of args and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	e.FlagNames = flagNames
 	return program().Run(ctx, args, e)

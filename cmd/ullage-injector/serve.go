@@ -155,8 +155,8 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// serve answers reviews until the shutdown delay after ctx has passed. The admin server runs until the last review is
-// answered.
+// serve answers reviews until ctx has ended and the shutdown delay has passed. The admin server runs until the last
+// review is answered.
 func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))

@@ -71,7 +71,7 @@ type adoptConfig struct {
 func newAdoptConfig() *adoptConfig {
 	c := &adoptConfig{sidecar: sidecar.DefaultConfig(), lasts: 10 * time.Minute}
 	c.sidecar.SinkKinds = sinkKinds()
-	c.sidecar.Ship.Dest, c.sidecar.Ship.Tail.Source = "", "/proc" // each JVM gets its own later
+	c.sidecar.Ship.Dest, c.sidecar.Ship.Tail.Source = "", "/proc" // later, each JVM gets its own
 	c.sidecar.Admin.Listen = admin.Off
 	c.sidecar.Log = settings.LogAt(slog.LevelError)
 	return c
@@ -91,7 +91,7 @@ func (c *adoptConfig) groups() []settings.Group {
 
 func (c *adoptConfig) flags(fs *flag.FlagSet) { settings.Declare(fs, c.groups()) }
 
-// validate reads the arguments and returns the mistakes in them and in the flags.
+// validate reads the arguments and returns the errors in them and in the flags.
 func (c *adoptConfig) validate(args []string, now time.Time) (bad []error) {
 	adopts := c.all || len(args) > 0
 	if bad := c.leaving.validate(c.sidecar.Ship.Dest, adopts); len(bad) > 0 || c.fetch || c.who {
@@ -182,7 +182,7 @@ func (c *adoptConfig) begin(ctx context.Context, out *notes, e cli.Env) (visits 
 	}
 	busy := beModest(int64(c.sidecar.Ship.Queue)*int64(len(visits)), e)
 	if len(visits) > 1 {
-		busy = nil // one processor is enough only while all sources are calm
+		busy = nil // one processor is enough only if all sources are calm
 	}
 	for _, v := range visits {
 		v.start(ctx, busy, c.sidecar.Log.Logger(out))
@@ -231,7 +231,7 @@ func (c *adoptConfig) report(ctx context.Context, visits []*visit, e cli.Env) er
 		}
 	}
 	if len(dests) == 0 {
-		return nil // the reasons were reported
+		return nil // the reasons have already been reported
 	}
 	page, err := filepath.Abs(filepath.Join(filepath.Dir(c.sidecar.Ship.Dest), defaultPage))
 	if err != nil {
@@ -246,7 +246,7 @@ func (c *adoptConfig) report(ctx context.Context, visits []*visit, e cli.Env) er
 		return fmt.Errorf("report on %s: %w", printable.Line(c.sidecar.Ship.Dest), err)
 	}
 	if err := view.Summary(e.Stdout, reportStyle(e), r); err != nil || c.hold != 0 {
-		return err // with --hold, the page is made after the fetch
+		return err // with --hold, the page is created after the fetch
 	}
 	print := func(w io.Writer, _ view.Style) error { return view.HTML(w, r) }
 	return (&reportConfig{output: page}).write(print, e)

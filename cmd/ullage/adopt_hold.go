@@ -24,15 +24,15 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// By these files next to the destination, the process that holds the copy and the process that fetches it agree. Both
-// run in one container, which no other connection reaches.
+// The process that holds the copy and the process that fetches it communicate through these files next to the
+// destination. Both run in one container, which no other connection reaches.
 const (
 	overMark = ".over" // the adoption has ended, and the destination is complete
 	stopMark = ".stop" // the adoption is to end now
 )
 
 const (
-	// copyEvery is how often a fetch looks for what was shipped meanwhile.
+	// copyEvery is how often a fetch looks for newly shipped data.
 	copyEvery = time.Second
 
 	// reportEvery is the least time between two reports of a copy that grows. A report takes at most one part in
@@ -44,7 +44,8 @@ const (
 	farewell = 5 * time.Second
 )
 
-// errNotFetched is the error of a fetch without a confirmation by the reader. The destination stays.
+// errNotFetched is the error of a fetch without a confirmation by the reader. The destination is
+// kept.
 var errNotFetched = errors.New("the reader did not confirm that it has everything: fetch it again")
 
 // leaving has the flags for a container that ends with the adoption: how the copy leaves it.
@@ -62,7 +63,7 @@ func (l *leaving) flags(fs *flag.FlagSet) {
 	fs.BoolVar(&l.who, "who", false, "print the user and the group of the JVM here as UID:GID, and adopt nothing")
 }
 
-// validate returns the mistakes in the flags, given the destination and whether JVMs are named.
+// validate returns the errors in the flags. adopts says whether the arguments name JVMs.
 func (l *leaving) validate(dest string, adopts bool) (bad []error) {
 	switch {
 	case l.who && (adopts || l.hold != 0 || l.fetch || l.now):
@@ -118,8 +119,8 @@ func (l *leaving) forget(dest string) error {
 // stopped reports whether a fetch wants the adoption to end.
 func (l *leaving) stopped(dest string) bool { return l.hold != 0 && exists(dest+stopMark) }
 
-// linger allows a fetch to end. It waits until the fetch has removed the destination or the time is over. If ctx ends,
-// because the pod is being deleted, little time is left.
+// linger gives a fetch time to end. It waits until the fetch has removed the destination or the time is over. If ctx
+// ends, because the pod is being deleted, little time is left.
 func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
 	if l.hold == 0 {
 		return nil

@@ -26,12 +26,11 @@ const (
 	lookEvery = 250 * time.Millisecond
 	sayEvery  = time.Minute // without a terminal
 
-	// adoptPatience is how long a JVM may be too busy to take its output.
+	// adoptPatience is how long a JVM may be too busy to accept its output.
 	adoptPatience = 20 * time.Second
 )
 
-// visit is one adopted JVM, with a sidecar of its own. Only one goroutine uses the fields that the sidecar does not
-// set.
+// visit is one adopted JVM, with its own sidecar. Only one goroutine uses the fields that the sidecar does not set.
 type visit struct {
 	guest  adopt.Guest
 	place  *adopt.Place
@@ -52,8 +51,8 @@ type visit struct {
 	waits   string // why lines are not becoming durable
 }
 
-// stops are the number and the longest of the stops of a JVM's threads. If a JVM stops more often between two looks
-// than a sidecar remembers, some stops are missing here; the report counts all.
+// stops has the number of stops of a JVM's threads, and the longest of them. If a JVM stops more often between two
+// looks than a sidecar remembers, some stops are missing here; the report counts all.
 type stops struct {
 	n       int
 	longest float64 // seconds
@@ -74,8 +73,8 @@ func (s *stops) add(pauses []admin.Pause) {
 // shown stores the answers of the sidecar.
 func (v *visit) shown(a admin.Answers) { v.answers.Store(&a) }
 
-// start starts the sidecar. It ends with cancel and not with ctx: the JVM is released only after the end was
-// reported.
+// start starts the sidecar. The sidecar ends with cancel, not with ctx, because the JVM is released only
+// after its end has been reported.
 func (v *visit) start(ctx context.Context, busy func(bool), log *slog.Logger) {
 	v.began, v.done = time.Now(), make(chan struct{})
 	v.client = attach.New(v.cfg.Levels.Attach, "")
@@ -96,7 +95,7 @@ func (v *visit) over() bool {
 	}
 }
 
-// look looks at the JVM and at its sidecar; it ends the visit if the JVM has ended or cannot be adopted.
+// look checks the JVM and its sidecar. It ends the visit if the JVM has ended or cannot be adopted.
 func (v *visit) look() {
 	a := v.answers.Load()
 	if a == nil || v.over() {
@@ -114,7 +113,7 @@ func (v *visit) look() {
 	}
 }
 
-// take takes the state of the sidecar.
+// take records the state of the sidecar.
 func (v *visit) take(a *admin.Answers) {
 	st, ok := a.Status().(admin.Status)
 	if !ok {
@@ -164,7 +163,7 @@ func (v *visit) end() error {
 	switch {
 	case err != nil && v.place.Holds():
 		err = fmt.Errorf("%w; what was not shipped is in %s, and 'ullage adopt' of the same JVM continues there", err, v.place.Path)
-	case !errors.Is(v.refused, statedir.ErrOwned): // what a sink lacks is in the destination
+	case !errors.Is(v.refused, statedir.ErrOwned): // the lines that a sink lacks are in the destination
 		err = errors.Join(err, v.place.Remove())
 	}
 	v.place.Close()
@@ -253,7 +252,7 @@ type notes struct {
 	mu   sync.Mutex
 	w    io.Writer
 	line *cli.Progress // nil: no terminal
-	said time.Time     // the last progress without one
+	said time.Time     // when progress was last printed without a terminal
 }
 
 func newNotes(w io.Writer) *notes { return &notes{w: w, line: cli.NewProgress(w), said: time.Now()} }
@@ -266,7 +265,7 @@ func (n *notes) say(format string, args ...any) {
 	fmt.Fprintln(n.w, printable.Line(fmt.Sprintf(format, args...)))
 }
 
-// Write writes the log of a sidecar without damage to the changing line.
+// Write writes the log of a sidecar without damaging the line that changes.
 func (n *notes) Write(p []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -274,7 +273,7 @@ func (n *notes) Write(p []byte) (int, error) {
 	return n.w.Write(p)
 }
 
-// progress shows how far the visits are.
+// progress shows how far the visits have come.
 func (n *notes) progress(text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // flagNames returns the names of the flags of all subcommands. In a sidecar's container, the variables are those of
-// 'run', and kubectl exec runs other subcommands there: these must not report them as misspelt.
+// 'run', and kubectl exec runs other subcommands there: these must not report the variables as misspelt.
 func flagNames() []string {
 	now, run := time.Now(), sidecar.DefaultConfig()
 	declare := []func(*flag.FlagSet){

@@ -28,7 +28,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// levelsCmd runs the verbs like a program of its own; without a verb, it lists.
+// levelsCmd runs the verbs as if they were commands of a separate program. Without a verb, it
+// lists.
 func levelsCmd(ctx context.Context, args []string, e cli.Env) int {
 	verb := func(name, about, summary string) cli.Command {
 		return cli.Command{Name: name, Summary: summary, Run: func(ctx context.Context, args []string, e cli.Env) int {
@@ -164,7 +165,7 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.levels, c.tail = outputs.Config{Attach: attach.DefaultConfig()}, tail.DefaultConfig()
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
 	switch c.verb {
-	case "list", "rotate", "reset": // they can do without 'ullage run', whose flags apply otherwise
+	case "list", "rotate", "reset": // these can work without 'ullage run', whose flags otherwise apply
 		c.levels.Attach.Flags(fs)
 		fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in --source that are shipped")
 	}
@@ -209,7 +210,8 @@ func (c *levelsConfig) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args)...)
 }
 
-// checkApp reads --app and returns the mistakes in it, and the arguments that do not go with it.
+// checkApp reads --app. It returns the errors in it, and errors about arguments that cannot be
+// combined with it.
 func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	var err error
 	if c.appLevels, err = loggers.Parse(c.app); err != nil {
@@ -221,7 +223,7 @@ func (c *levelsConfig) checkApp(args []string) (bad []error) {
 	return bad
 }
 
-// checkStream returns the mistakes in --stream.
+// checkStream returns the errors in --stream.
 func (c *levelsConfig) checkStream() []error {
 	if c.raise.Stream == "" {
 		return nil
@@ -257,7 +259,7 @@ func runLevels(ctx context.Context, verb, about string, args []string, e cli.Env
 
 // streams returns the names of the shipped files, which are also the names of their streams.
 func (c *levelsConfig) streams() []string {
-	paths, _ := filepath.Glob(filepath.Join(c.tail.Source, c.tail.Match)) // without any, there are no candidates
+	paths, _ := filepath.Glob(filepath.Join(c.tail.Source, c.tail.Match)) // if this fails, there are no candidates
 	for i, path := range paths {
 		paths[i] = filepath.Base(path)
 	}
@@ -363,7 +365,8 @@ func (c *levelsConfig) save(ctx context.Context, m *control.Command, e cli.Env) 
 	return nil
 }
 
-// reset ends all raises and adoptions. If no process manages the levels, it undoes the changes of a killed one.
+// reset ends all raises and adoptions. If no process manages the levels, it undoes the changes of a killed
+// process.
 func (c *levelsConfig) reset(ctx context.Context, m *control.Command, e cli.Env) error {
 	changes, app, err := m.Reset(ctx)
 	if errors.Is(err, control.ErrNoOwner) {

@@ -52,7 +52,8 @@ func printList(w io.Writer, listed []outputs.Listed) error {
 	return t.Flush()
 }
 
-// printRings prints the rings of the source as a table, with a blank line before it if another table precedes.
+// printRings prints the rings of the source as a table, with a blank line before the table if another one
+// precedes it.
 func printRings(w io.Writer, rings []ring.Surveyed, behind bool) error {
 	if len(rings) == 0 {
 		return nil
@@ -91,7 +92,7 @@ type listedJSON struct {
 	Decorators string `json:"decorators"`
 	Options    string `json:"options"`
 	Shipped    bool   `json:"shipped"`
-	Raised     string `json:"raised,omitempty"` // the selection on top of the own one
+	Raised     string `json:"raised,omitempty"` // the selection in addition to the output's own
 	ByName     bool   `json:"byName,omitempty"` // raised only by a raise that names its stream: its lines show no level
 	Error      string `json:"error,omitempty"`  // why the output is not changed
 
@@ -104,7 +105,7 @@ type ringJSON struct {
 	Capacity int64  `json:"capacity"`
 	Used     int64  `json:"used"`
 	Refused  uint64 `json:"refused"`
-	Raised   string `json:"raised,omitempty"` // what the events of its JVM are raised to
+	Raised   string `json:"raised,omitempty"` // the levels to which the events of its JVM are raised
 	Error    string `json:"error,omitempty"`  // why it could not be read
 }
 

@@ -135,7 +135,7 @@ func (c *logsConfig) outputFlags(fs *flag.FlagSet) {
 	cli.JSONFlags(fs, &c.JSON, "print each line, or with --gaps or --marks each place, as a JSON object")
 }
 
-// windowFlags declares --since and --until; a duration ends at now.
+// windowFlags declares --since and --until. A duration means that long before now.
 func windowFlags(fs *flag.FlagSet, since, until *time.Time, now time.Time) {
 	cli.TimeVar(fs, since, "since", now, "only lines at `T` or later: a duration before now, or a time")
 	cli.TimeVar(fs, until, "until", now, "only lines up to `T`, as for --since")
@@ -184,8 +184,8 @@ func logsCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	e.NoteFuture("logs", cfg.Since, now)
-	// Nothing has to be drained here, so a second signal may kill at any time, even during a write that waits for a
-	// pager.
+	// Nothing has to be drained here, so a second signal may kill the process at any time, even during a write that
+	// waits for a pager.
 	noColor, _ := e.LookupEnv("NO_COLOR")
 	cfg.Color = noColor == ""
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
@@ -212,8 +212,8 @@ func logsCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// whatToRead returns the inputs: the arguments or, without any, the destination that 'ullage run' takes from the same
-// environment.
+// whatToRead returns the inputs: the arguments or, if there are none, the destination that 'ullage run' uses in the
+// same environment.
 func whatToRead(fs *flag.FlagSet, e cli.Env) []string {
 	dest, ok := e.LookupEnv(settings.EnvName("dest"))
 	if fs.NArg() == 0 && ok && dest != "" {
@@ -226,7 +226,7 @@ func whatToRead(fs *flag.FlagSet, e cli.Env) []string {
 func streamsOf(fs *flag.FlagSet, e cli.Env) func() []string {
 	return func() (names []string) {
 		for _, dest := range whatToRead(fs, e) {
-			in, _ := segment.Streams(dest) // other inputs have no candidates
+			in, _ := segment.Streams(dest) // there are no candidates for other inputs
 			names = append(names, in...)
 		}
 		return names

@@ -59,11 +59,11 @@ func main() {
 
 // hide protects the process from other processes of the same user: a JVM that shares the process namespace could read
 // the destination and its key through /proc/PID/root, or trace the process. Root and this process itself still can.
-// So can the container runtime, for `kubectl exec`. hide also prevents core dumps. If the kernel refuses, nothing
-// changes.
+// The container runtime can too, as it must for `kubectl exec`. hide also prevents core dumps. If the kernel refuses,
+// nothing changes.
 func hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// dispatch runs the command that args begins with and returns the exit code.
+// dispatch runs the command at the beginning of args and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	e.FlagNames = flagNames
 	return program().Run(ctx, args, e)

@@ -44,7 +44,7 @@ const minAge = time.Hour
 // pruneConfig has the settings of `ullage prune`.
 type pruneConfig struct {
 	prune.Config
-	yes    bool // without it, nothing is removed
+	yes    bool // if false, nothing is removed
 	asJSON bool
 }
 

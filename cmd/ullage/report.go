@@ -65,13 +65,13 @@ is.
 Exit status: 0 the report was written, 1 it was not, 2 usage error.
 `
 
-// defaultPage is the file that the page is written to without --output.
+// defaultPage is the file to which the page is written without --output.
 const defaultPage = "ullage-report.html"
 
 // reportConfig has the settings of `ullage report`.
 type reportConfig struct {
 	report.Config
-	text, json bool // instead of a page; so is perfetto
+	text, json bool // print this instead of a page; perfetto likewise
 	perfetto   bool
 	output     string
 	compare    bool
@@ -201,7 +201,7 @@ func writeWhole(path string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("create the report: %w", err)
 	}
-	defer os.Remove(f.Name()) // fails once it is renamed
+	defer os.Remove(f.Name()) // fails once the file has been renamed
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {

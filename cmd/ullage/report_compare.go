@@ -41,7 +41,7 @@ func sidesOf(args []string) (all []side) {
 	return all
 }
 
-// badComparison returns the mistakes in the inputs of a comparison.
+// badComparison returns the errors in the inputs of a comparison.
 func badComparison(args []string) (bad []error) {
 	count := map[string]int{}
 	for _, arg := range args {
@@ -64,8 +64,8 @@ func badComparison(args []string) (bad []error) {
 	return bad
 }
 
-// compareAll compares more than two inputs; it keeps only a few figures of each. It names the inputs that cannot be
-// read. The others are compared.
+// compareAll compares more than two inputs, and keeps only a few figures of each. It names the inputs that cannot
+// be read. The others are compared.
 func (c *reportConfig) compareAll(ctx context.Context, inputs []side, e cli.Env) error {
 	fleet, failed := c.readAll(ctx, inputs, e)
 	if ctx.Err() != nil {

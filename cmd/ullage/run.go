@@ -36,8 +36,9 @@ It refuses a destination that another 'ullage run' holds.
 `
 
 // gcPercent makes the collector run four times as often as by default. The collector need not scan the queue, and the
-// rest of the heap is small. Shipping allocates next to nothing: for 285 MB, the collector runs seven times. The soft
-// limit alone does not limit the memory: on a busy machine, the runtime exceeds it rather than collect all the time.
+// rest of the heap is small. Shipping allocates next to nothing: while 285 MB of log are shipped, the collector runs
+// seven times. The soft limit alone does not limit the memory: on a busy machine, the runtime exceeds it rather than
+// collect all the time.
 const gcPercent = 25
 
 // memoryBesideQueue is how much memory the Go runtime may use in addition to the queue before it collects more often
@@ -63,8 +64,9 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// beModest sets how much memory and how many processors the Go runtime takes, for queues of so many bytes. It returns
-// a function that adjusts this to whether lines flow, or nil if GOMAXPROCS is set.
+// beModest limits the memory and the processors that the Go runtime uses. queues is the size of all queues in bytes.
+// It returns a function that adjusts the number of processors when lines begin or cease to flow, or nil if GOMAXPROCS
+// is set.
 func beModest(queues int64, e cli.Env) (busy func(bool)) {
 	debug.SetGCPercent(gcPercent)
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
@@ -77,7 +79,7 @@ func beModest(queues int64, e cli.Env) (busy func(bool)) {
 	return busy
 }
 
-// sinkKinds returns the sinks by the schemes of their URLs.
+// sinkKinds returns the kinds of sinks, by the schemes of their URLs.
 func sinkKinds() map[string]sink.Kind {
 	return map[string]sink.Kind{
 		"kafka":      kafka.Kind(),
@@ -88,8 +90,8 @@ func sinkKinds() map[string]sink.Kind {
 	}
 }
 
-// standardOutput is the standard output, by a descriptor other than 1: with 1, the runtime ends the process once the
-// pipe has no reader.
+// standardOutput is the standard output through a descriptor other than 1: with descriptor 1, the runtime ends the
+// process once the pipe has no reader.
 type standardOutput struct {
 	once sync.Once
 	file *os.File

@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// selectionOf returns the selection of a raise and its streams.
+// selectionOf returns the selection of a raise, and its streams.
 func selectionOf(r admin.Raise) string {
 	if r.Stream == "" {
 		return r.Selection

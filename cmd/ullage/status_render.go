@@ -15,15 +15,15 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// maxName is the width of a stream's name: with it, a row of the table fits into 100 columns. maxSegment is the width
-// of a segment's name without its extension, 20261120T100000.000Z-000001.
+// maxName is the width of a stream's name, chosen so that a row of the table fits into 100 columns. maxSegment is the
+// width of a segment's name without its extension, 20261120T100000.000Z-000001.
 const (
 	maxName    = 20
 	maxSegment = 27
 )
 
-// renderStatus prints st for people: a block of lines, then a table of streams.
-// It escapes names and errors for a terminal.
+// renderStatus prints st for people: a block of lines, then a table of streams. It escapes
+// names and errors so that a terminal can show them.
 func renderStatus(w io.Writer, st admin.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range headRows(st) {
@@ -205,7 +205,7 @@ func jvmRows(st admin.Status) (rows [][2]string) {
 	return rows
 }
 
-// lossRows returns the lines about losses. It also says that ullage dropped nothing.
+// lossRows returns the lines about losses. It also says so if ullage has dropped nothing.
 func lossRows(st admin.Status) (rows [][2]string) {
 	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
 	if st.Dropped.Lines == 0 && now == "" {
@@ -269,7 +269,7 @@ func lastCommit(st admin.Status) string {
 	return "last commit " + ago(st, st.LastCommit)
 }
 
-// ago uses the sidecar's own clock, which may differ from the local one.
+// ago uses the sidecar's own clock, which may differ from the local clock.
 func ago(st admin.Status, t time.Time) string {
 	return printable.Seconds(max(0, st.Now().Sub(t).Seconds())) + " ago"
 }
@@ -280,7 +280,7 @@ func destErrors(st admin.Status) string {
 		return "none"
 	case e.Last == "":
 		return fmt.Sprintf("none lately, %d since the start", e.Count)
-	case e.LastAt.IsZero(): // from an older sidecar
+	case e.LastAt.IsZero(): // the status is from an older sidecar
 		return fmt.Sprintf("%d at the destination, last: %s", e.Count, e.Last)
 	default:
 		return fmt.Sprintf("%d at the destination, last %s: %s", e.Count, ago(st, e.LastAt), e.Last)
