@@ -41,7 +41,7 @@ const plugin = "kubectl-ullage"
 var pluginPlatforms = append(slices.Clone(linux),
 	platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}, platform{"windows", "arm64"})
 
-// makeRelease writes all files of a release into out. Out gets its name only when it is
+// makeRelease writes all files of a release into out. out gets its name only when it is
 // complete.
 func makeRelease(ctx context.Context, src source, targets []target, out string) (err error) {
 	if _, err := earlier(out); err != nil {

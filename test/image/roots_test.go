@@ -46,7 +46,7 @@ var servers = map[string]func(t *testing.T, pair tls.Certificate) server{
 	"sts":   roles,
 }
 
-// web starts a web server with TLS. Arrived reports whether it has received a request.
+// web starts a web server with TLS. arrived reports whether it has received a request.
 func web(t *testing.T, pair tls.Certificate, handler http.HandlerFunc) (host string, arrived func() bool) {
 	t.Helper()
 	var had atomic.Bool
