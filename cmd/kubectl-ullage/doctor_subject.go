@@ -76,7 +76,7 @@ func (m metadata) controller() (kind, name string) {
 	return "", ""
 }
 
-// owner returns the object from which a person has created a pod.
+// owner returns the object that a person created and that led to the pod.
 func (m metadata) owner() (kind, name string) {
 	kind, name = m.controller()
 	return ask.Owner(kind, name, m.Labels)

@@ -17,7 +17,7 @@ type start struct {
 	lost     bool // a previous process had a checkpoint; no valid slot is left
 	outdated bool // another sidecar has used the destination since the checkpoint was saved
 	source   tail.Found
-	byName   tail.Found // the source with each file in the stream of its name, for a checkpoint that is not ours
+	byName   tail.Found // the source if each file belongs to the stream of its name; used if the checkpoint is not ours
 	streams  []string   // the streams whose segments may have lines of these files
 }
 
@@ -82,8 +82,8 @@ func (s *Shipper) reportInvalid(invalid []error) {
 	}
 }
 
-// unseal finds out whether the checkpoint with which reading began, before the destination
-// answered, is ours.
+// unseal finds out whether the checkpoint is ours. Reading began with it before the destination
+// answered.
 func (s *Shipper) unseal(from start) start {
 	invalid := s.check.Unseal(s.store.Load().Key(), s.store.Load().Number())
 	s.reportInvalid(invalid)

@@ -50,8 +50,8 @@ func (e entry) info() segment.Info {
 	return segment.Info{Stream: e.stream, Name: e.name(), Seq: e.seq, Size: e.size, Disk: e.disk}
 }
 
-// notAfter makes e as old as a later segment of its stream if, by its times, that segment is
-// older: the clock was ahead when e was written.
+// notAfter takes the times of a later segment of the stream where they are earlier than those
+// of e: the clock was ahead when e was written.
 func (e *entry) notAfter(later entry) {
 	e.since, e.order, e.wrote = min(e.since, later.since), min(e.order, later.order), min(e.wrote, later.wrote)
 }
@@ -67,7 +67,7 @@ func compareEntry(a, b entry) int {
 // Retention scans the disk and replaces the ledger when it is not fresh.
 type ledger struct {
 	began time.Time     // when the clock of the ledger began
-	idle  time.Duration // for how long nothing had been committed before that, by the system clock
+	idle  time.Duration // the time between the last commit and began, by the system clock
 
 	fresh  bool    // false: the disk must be scanned
 	oldest []entry // the segments that can be deleted, in order: all of them or the first ones
@@ -94,12 +94,12 @@ func newLedger(now, last time.Time) *ledger {
 // moment was recorded. So a step of the system clock changes neither the order nor the age of
 // known segments.
 //
-// For a moment that only the file system knows, the ledger uses the smaller of two ages: the
-// age by the system clock, and the age by what that clock would show without a step since Open.
-// The time before Open in which nothing was committed makes no segment older, because it cannot
-// be distinguished from a step of the system clock. So even if the clock is far ahead,
-// retention deletes only segments that were already too old at the last commit. At worst,
-// segments are kept longer, for the time without a sidecar.
+// For a moment that only the file system knows, the ledger computes the age twice: by the
+// system clock, and by the time that this clock would show if it had not been set since Open.
+// It uses the smaller age. The time before Open in which nothing was committed makes no segment
+// older, because it cannot be distinguished from a step of the system clock. So even if the
+// clock is far ahead, retention deletes only segments that were already too old at the last
+// commit. At worst, segments are kept longer, by the time without a sidecar.
 func (l *ledger) clock(at, now time.Time) int64 {
 	since := now.Sub(l.began)
 	return (since - l.age(at, now, since)).Milliseconds()
@@ -122,8 +122,8 @@ func (l *ledger) entryOf(info segment.Info, now time.Time) entry {
 // forget makes the next Maintain scan the disk.
 func (l *ledger) forget() { l.fresh = false }
 
-// sealed enters a segment that no mark needs any more, because its stream continues in later,
-// the next segment.
+// sealed enters a segment that no mark needs any more. Its stream continues in the segment
+// later.
 func (l *ledger) sealed(seg, later segment.Info) {
 	now := time.Now()
 	l.enter(l.entryOf(seg, now), l.entryOf(later, now))

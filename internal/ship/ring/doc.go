@@ -70,8 +70,8 @@
 //	    on the word. Then it enters the kernel: a branch and then a context synchronization order a load before
 //	    later loads, which a branch alone would not. The payload that A read is discarded. B cannot find
 //	    a different word than A: only the sidecar lets the JVM write there again.
-//	  - No byte is visible before its claim. The fence (dmb ishst) orders W before P. So the bytes of a thread that was
-//	    killed, whose stores may end anywhere, are zeros up to P or are preceded by W with their length. A
+//	  - No byte is visible before its claim. The fence (dmb ishst) orders W before P. So a thread that is
+//	    killed between any two of its stores leaves either zeros, or bytes after a W that has their length. A
 //	    search for the next word never begins inside the bytes of a message.
 //	  - The tail publishes nothing. Compare and set is atomic in every mode, so no two threads claim the same bytes. If T
 //	    sees C before W, the word is zero, and reading waits. If W is visible before C, the sidecar does not read W: it reads
