@@ -19,15 +19,15 @@ func TestStatusNamesAKilledContainer(t *testing.T) {
 	}
 	const want = "container app ended with exit code 137 (OOMKilled)"
 	if got := pods[0].killed(end.Add(59 * time.Minute)); got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("killed returned %q, want %q", got, want)
 	}
 	if got := pods[0].killed(end.Add(61 * time.Minute)); got != "" {
-		t.Errorf("%q after an hour", got)
+		t.Errorf("an hour later, killed returned %q", got)
 	}
 	a := answer{of: sidecar{pod: "web-0", killed: want}}
 	a.status.Ready = true
 	if table := statusTable([]answer{a}, false); !strings.HasSuffix(table, "  "+want+"\n") {
-		t.Errorf("the row ends otherwise:\n%s", table)
+		t.Errorf("the row does not end with why the container was killed:\n%s", table)
 	}
 }
 
@@ -56,12 +56,12 @@ func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 			all := pods[0].ends(nil)
 			if c.mark == "" {
 				if len(all) != 0 {
-					t.Errorf("%+v, want nothing", all)
+					t.Errorf("the findings are %+v, want none", all)
 				}
 				return
 			}
 			if len(all) != 1 || all[0].mark != c.mark || !strings.Contains(all[0].text, c.text) {
-				t.Errorf("%+v, want %s: %s", all, c.mark, c.text)
+				t.Errorf("the findings are %+v, want %s: %s", all, c.mark, c.text)
 			}
 		})
 	}

@@ -20,9 +20,10 @@ import (
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line for each call, and plays the records in $FAKE: NAME.out
 // goes to stdout, NAME.err goes to stderr and makes it fail. NAME is get, annotate, auth, cat, create, fetch, logs,
-// replace, report, port-forward, or the kind of the object to get (pod.adopted once a container was added to a pod,
-// in which NAME stands for the container's name). For a sidecar's status it is POD.CONTAINER, and
-// POD.CONTAINER.annotated once the pod is annotated; for a report it is POD.report if that record exists.
+// replace, report, port-forward, or the kind of the object to get. Once a container was added to a pod, NAME is
+// pod.adopted; the word NAME in that record stands for the container's name. For a sidecar's status, NAME is
+// POD.CONTAINER, or POD.CONTAINER.annotated once the pod is annotated. For a report, NAME is POD.report if that
+// record exists.
 func fakeKubectl() {
 	f := fake{dir: os.Getenv("FAKE")}
 	args := os.Args[1:]
@@ -124,9 +125,10 @@ func (f fake) replace(raw string) {
 	}
 }
 
-// fetch hands over $FAKE/shipped, or plays fetch.out if it exists. $FAKE/broken contains how often the connection breaks
-// in the middle. With $FAKE/waiting, nothing comes until fetch is interrupted or asks for the end of the adoption. With
-// $FAKE/killed, the container ends before the adoption does, and that file then is the pod.
+// fetch hands over $FAKE/shipped, or plays fetch.out if it exists. $FAKE/broken contains how often the connection
+// breaks in the middle. With $FAKE/waiting, nothing comes until fetch is interrupted or asks for the end of the
+// adoption. With $FAKE/killed, the container ends before the adoption does, and later calls get the pod that this file
+// describes.
 func (f fake) fetch() {
 	in := bufio.NewReader(os.Stdin)
 	has, err := handover.Asked(in)
@@ -163,7 +165,7 @@ func (f fake) fetch() {
 	f.append("confirmed", string(line))
 }
 
-// handOver writes $FAKE/shipped. If the connection breaks, that is after the first look.
+// handOver writes $FAKE/shipped. A connection that breaks does so after the first look.
 func (f fake) handOver(has []handover.Part, breaks bool) {
 	looks := 0
 	next := func() (last bool, err error) {

@@ -76,7 +76,7 @@ func TestABadAnnotationOfOursIsNotWaitedFor(t *testing.T) {
 		{Key: logStreamKey, Value: "gc-*.log", Problem: "unknown annotation"},
 	} {
 		if v := w.judge(nil, &admin.Levels{Annotations: []admin.Annotation{a}}); len(v.failed) != 1 || !strings.Contains(v.failed[0], a.Key) {
-			t.Errorf("%+v: %+v", a, v)
+			t.Errorf("the annotation is %+v, the verdict %+v", a, v)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		})
 	}
 	if v := judgeReset(nil, &admin.Levels{}); !slices.Equal(v.done, []string{"nothing was raised"}) {
-		t.Errorf("%+v", v)
+		t.Errorf("the verdict is %+v", v)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestASidecarIsKnownByItsNameAndWhatItRuns(t *testing.T) {
 		`{"name":"ullage"}`: false,
 	} {
 		if got := isSidecar(parseContainer(t, text)); got != want {
-			t.Errorf("%s: %t", text, got)
+			t.Errorf("%s: isSidecar is %t", text, got)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestASidecarIsAskedAtItsOwnAddress(t *testing.T) {
 		s := sidecar{pod: "web-0", container: parseContainer(t, text)}
 		got := s.exec(s.statusArgs()...)
 		if !slices.Equal(got[:4], []string{"exec", "pod/web-0", "--container=", "--"}) || strings.Join(got[4:], " ") != want {
-			t.Errorf("%s: %q", text, got)
+			t.Errorf("%s: the arguments are %q", text, got)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestEverySidecarGetsItsOwnAnswer(t *testing.T) {
 	askAll(t.Context(), answers)
 	for i, a := range answers {
 		if a.err != nil || a.status.BacklogBytes != int64(i) {
-			t.Errorf("%d: %d, %v", i, a.status.BacklogBytes, a.err)
+			t.Errorf("the backlog of pod %d is %d, error %v", i, a.status.BacklogBytes, a.err)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func FuzzPods(f *testing.F) {
 		for _, p := range pods {
 			for _, s := range (cluster{}).sidecars(p) {
 				if args := s.exec(s.statusArgs()...); !strings.HasPrefix(args[1], "pod/") || !sidecarName.MatchString(s.container.Name) {
-					t.Errorf("%q", args)
+					t.Errorf("the arguments are %q", args)
 				}
 				checkText(t, statusTable([]answer{{of: s}}, true))
 				s.setting("dest")

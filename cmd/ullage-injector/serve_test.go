@@ -82,7 +82,7 @@ func postReview(c *http.Client, url, review string) ([]byte, error) {
 		} `json:"response"`
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || !a.Response.Allowed {
-		return nil, fmt.Errorf("%s: %+v, %w", resp.Status, a, err)
+		return nil, fmt.Errorf("the answer is %s: %+v, %w", resp.Status, a, err)
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return a.Response.Patch, nil
@@ -103,7 +103,7 @@ func TestServeInjectsUntilItIsTold(t *testing.T) {
 	defer c.CloseIdleConnections()
 	patch, err := postReview(c, url, fmt.Sprintf(serveReview, ""))
 	if err != nil || !bytes.HasPrefix(patch, []byte("[")) {
-		t.Errorf("%s, %v", patch, err)
+		t.Errorf("the patch is %s, error %v", patch, err)
 	}
 	for path, want := range map[string]string{
 		"/readyz":  "ready\n",
@@ -234,7 +234,7 @@ func BenchmarkServe(b *testing.B) {
 		time.Sleep(time.Until(due))
 		work.Go(func() {
 			if patch, err := postReview(c, url, review); err != nil || len(patch) == 0 {
-				b.Errorf("%s, %v", patch, err)
+				b.Errorf("the patch is %s, error %v", patch, err)
 			}
 			took[i] = time.Since(due)
 		})

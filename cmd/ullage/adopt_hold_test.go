@@ -13,7 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A container may be told to end while it waits for a fetch, which then had less than its time.
+// A container may be told to end while it waits for a fetch. The fetch then had less time than
+// --hold grants.
 func TestAnEndWhileAFetchIsAwaitedIsNotALateFetch(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "copy")
 	if err := os.Mkdir(dest, 0o700); err != nil {

@@ -116,6 +116,6 @@ func TestAListShowsRings(t *testing.T) {
 	}
 	var decoded []listedJSON
 	if err := json.Unmarshal([]byte(b.String()), &decoded); err != nil || len(decoded) != 3 || *decoded[0].Ring != (ringJSON{rings[0].Name, 2 << 20, 4096, 12345, "debug", ""}) {
-		t.Errorf("%s, %v", b.String(), err)
+		t.Errorf("the list is %s, error %v", b.String(), err)
 	}
 }
