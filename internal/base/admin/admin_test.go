@@ -148,7 +148,7 @@ func TestStatusRoundTrips(t *testing.T) {
 func TestStatusThatCannotBeEncodedIsAnErrorNotAHalfAnswer(t *testing.T) {
 	r := start(t, nil, func() any { return map[string]any{"a": 1, "b": make(chan int)} })
 	if code, body, _ := r.do(t, "GET", "/status"); code != 500 || strings.Contains(body, "{") {
-		t.Errorf("%d %q", code, body)
+		t.Errorf("the status has code %d and body %q", code, body)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestABrokenCollectorHidesNothingElseAndIsLoggedOnce(t *testing.T) {
 	r.reg.MustRegister(c, broken{})
 	for range 3 {
 		if code, body, _ := r.do(t, "GET", "/metrics"); code != 200 || !strings.Contains(body, "ullage_good_total 0") {
-			t.Errorf("%d %q", code, body)
+			t.Errorf("the metrics have code %d and body %q", code, body)
 		}
 	}
 	if log := r.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "cannot collect") {
@@ -246,7 +246,7 @@ func TestConfig(t *testing.T) {
 		"": false, "9919": false, ":http": false, ":65536": false, ":-1": false, "localhost": false,
 	} {
 		if bad := (Config{Listen: listen}).Validate(); (len(bad) == 0) != ok {
-			t.Errorf("%q: %v", listen, bad)
+			t.Errorf("the errors of address %q are %v", listen, bad)
 		}
 	}
 	c := DefaultConfig()

@@ -49,7 +49,7 @@ func TestThePageRunsItsOwnScriptAndNoOther(t *testing.T) {
 	r := start(t, nil, nil)
 	code, body, header := r.browse(t, "/")
 	if code != 200 || header.Get("Content-Type") != "text/html; charset=utf-8" || header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
-		t.Fatalf("%d, %v", code, header)
+		t.Fatalf("the page has code %d and the headers %v", code, header)
 	}
 	const most = 60 << 10
 	t.Logf("the page has %d bytes, %d at most", len(body), most)
@@ -103,7 +103,7 @@ func TestOnlyTheRootIsThePage(t *testing.T) {
 	}
 	// Clients such as curl, which do not ask for HTML, get text.
 	if _, body, header := r.do(t, "GET", "/"); !strings.Contains(body, "/readyz") || header.Get("Vary") != "Accept" {
-		t.Errorf("%v\n%s", header, body)
+		t.Errorf("the page has the headers %v and the body\n%s", header, body)
 	}
 }
 

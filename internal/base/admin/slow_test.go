@@ -50,7 +50,7 @@ func TestAnEndlessHeaderIsRefused(t *testing.T) {
 	c := dial(t, r, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("x", 2*maxHeaderBytes))
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(c, head); err != nil || string(head) != "HTTP/1.1 431" {
-		t.Errorf("%q, %v", head, err)
+		t.Errorf("the answer begins with %q, error %v", head, err)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAStrangerCannotWriteToTheLog(t *testing.T) {
 	for _, request := range []string{"\x16\x03\x01 TLS?\r\n\r\n", "GET /?a;b HTTP/1.1\r\nHost: x\r\n\r\n", "GET  /\x00 HTTP/9\r\n\r\n"} {
 		c := dial(t, r, request)
 		if _, err := c.Read(make([]byte, 1)); err != nil {
-			t.Errorf("%q: %v", request, err)
+			t.Errorf("after %q, the read failed: %v", request, err)
 		}
 	}
 	if err := r.stop(); err != nil || r.log.String() != "" {

@@ -52,7 +52,7 @@ func TestATimerEndsOnceForEachReset(t *testing.T) {
 				}
 				select {
 				case <-timer.C:
-					t.Fatal("it ended twice")
+					t.Fatal("the timer ended twice")
 				case <-time.After(20 * time.Millisecond):
 				}
 				began = time.Now()

@@ -151,7 +151,7 @@ func TestTheNextClaimantWaitsForTheOwnersEnd(t *testing.T) {
 			o := becomesOwner(t, &c, dir)
 			defer o.Close()
 			if o.Unlocked != nil || !o.Named() {
-				t.Errorf("%+v", o)
+				t.Errorf("the new owner is %+v", o)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	c.silent = ownerPatience
 	o, err := c.Claim(dir)
 	if err != nil || !strings.Contains(o.Ousted, "no sign of life") {
-		t.Fatalf("%+v, %v", o, err)
+		t.Fatalf("the owner is %+v, error %v", o, err)
 	}
 	defer o.Close()
 	third := startOther(t, source)
@@ -249,7 +249,7 @@ func TestALockOfAnotherProgramDoesNotKeepASidecarOut(t *testing.T) {
 			}
 			o, err := claim()
 			if err != nil || !strings.Contains(o.Ousted, "a sidecar") {
-				t.Fatalf("%+v, %v", o, err)
+				t.Fatalf("the owner is %+v, error %v", o, err)
 			}
 			o.Close()
 		})
@@ -335,7 +335,7 @@ func TestWhatHasTheNameOfTheOwnersFileGoes(t *testing.T) {
 			}
 			o, err := new(Claimant).Claim(dir)
 			if err != nil || o.Unlocked != nil || !o.Named() {
-				t.Fatalf("%+v, %v", o, err)
+				t.Fatalf("the owner is %+v, error %v", o, err)
 			}
 			o.Close()
 		})

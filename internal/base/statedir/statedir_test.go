@@ -33,7 +33,7 @@ func TestDirectoryIsMadeAndFoundAgain(t *testing.T) {
 		dir.Close()
 	}
 	if info, err := os.Stat(filepath.Join(src.Name(), Name)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("%v, error %v", info, err)
+		t.Errorf("the state directory is %v, error %v", info, err)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestWhatHasTheNameOfTheDirectoryGoes(t *testing.T) {
 			}
 			defer dir.Close()
 			if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-				t.Errorf("%v, error %v", info, err)
+				t.Errorf("the state directory is %v, error %v", info, err)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestOnlyARegularFileWithOneNameIsOpened(t *testing.T) {
 			}
 			if f, err := OpenFile(dir, "own", unix.O_RDONLY); err == nil {
 				f.Close()
-				t.Error("it was opened")
+				t.Error("OpenFile opened what the test put in the file's place")
 			}
 		})
 	}
@@ -95,10 +95,10 @@ func TestFileThatIsMissing(t *testing.T) {
 	}
 	defer dir.Close()
 	if _, err := OpenFile(dir, "own", unix.O_RDONLY); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	if _, err := OpenFile(nil, "own", unix.O_RDONLY|unix.O_CREAT); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a directory: error %v", err)
+		t.Errorf("without a directory, the error is %v", err)
 	}
 	f, err := OpenFile(dir, "own", unix.O_RDWR|unix.O_CREAT)
 	if err != nil {

@@ -164,7 +164,7 @@ func TestAHijackedConnectionIsNotWaitedFor(t *testing.T) {
 	}
 	mine.Close()
 	if text, err := io.ReadAll(c); err != nil || string(text) != "still here" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("the client read %q, error %v", text, err)
 	}
 }
 
