@@ -118,7 +118,7 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, p := range parsed(t, c.file, c.want, c.bad...) {
 				if p.Text != "longer than 16384 bytes; shorten the value" {
-					t.Errorf("%s: %q", p.Key, p.Text)
+					t.Errorf("the problem with %s is %q", p.Key, p.Text)
 				}
 			}
 		})

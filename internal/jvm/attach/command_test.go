@@ -184,7 +184,7 @@ func TestNoOtherOutputIsCreatedOrDeleted(t *testing.T) {
 		o := good
 		spoil(&o)
 		if cmd, err := Create(o, parsed(t, "gc")); err == nil {
-			t.Errorf("%s: %s", name, cmd)
+			t.Errorf("%s: the command is %s", name, cmd)
 		}
 	}
 	if cmd, err := Create(good, ask.Selection{}); err == nil {

@@ -30,7 +30,7 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	}
 	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != fakejvm.OwnSelection || ch.To != fakejvm.OwnSelection+",gc*=debug" ||
 		ch.Why != "ullage levels set" || !ch.Until.Equal(until) {
-		t.Errorf("%+v", ch)
+		t.Errorf("the change is %+v", ch)
 	}
 	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage levels set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf("the status is %+v", st)
@@ -300,7 +300,7 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	p.kill()
 	listed, err := r.command().List(t.Context())
 	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
-		t.Errorf("%+v, %v", listed, err)
+		t.Errorf("the list is %+v, error %v", listed, err)
 	}
 	if _, _, err := r.command().Reset(t.Context()); !errors.Is(err, control.ErrNoOwner) {
 		t.Errorf("the reset: %v, want %v", err, control.ErrNoOwner)
@@ -309,7 +309,7 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	p = r.process()
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",gc*=debug" {
-		t.Errorf("%+v, %v", changes, err)
+		t.Errorf("the changes are %+v, error %v", changes, err)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 	p = r.settle()

@@ -34,7 +34,7 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	stuck.When(fakejvm.Always(fakejvm.Hang))
 	listed, err := r.command().List(t.Context())
 	if !timedOut(err) || len(listed) != 1 || listed[0].PID != 2 || len(listed[0].Outputs) != 3 {
-		t.Fatalf("%+v, %v", listed, err)
+		t.Fatalf("the list is %+v, error %v", listed, err)
 	}
 	for i, o := range listed[0].Outputs {
 		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.SelectionOf(i) {

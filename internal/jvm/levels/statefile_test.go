@@ -36,17 +36,17 @@ func forgeries(t *testing.T) map[string]func(path string) error {
 		}
 	})
 	return map[string]func(path string) error{
-		"a huge file":             write(strings.Repeat(" ", 1<<20) + "{}"),
-		"a sparse file":           func(path string) error { must(t, write("{")(path)); return os.Truncate(path, 1<<40) },
-		"garbage":                 write("\x00\xff{]"),
-		"an empty file":           write(""),
-		"no raises":               write(`{"raises":null}`),
-		"a FIFO":                  func(path string) error { return unix.Mkfifo(path, 0o666) },
-		"a link to outside":       func(path string) error { return os.Symlink(outside, path) },
-		"a link to itself":        func(path string) error { return os.Symlink(path, path) },
-		"a raise of 1000 h":       write(strings.Replace(soundState, "3600000000000", "3600000000000000", 1)),
-		"a baseline that is none": write(strings.Replace(soundState, "all=off,gc*=info", "all=off disable=true", 1)),
-		"many JVMs":               write(`{"raises":{},"jvms":{` + strings.Join(many, ",") + "}}"),
+		"a huge file":                write(strings.Repeat(" ", 1<<20) + "{}"),
+		"a sparse file":              func(path string) error { must(t, write("{")(path)); return os.Truncate(path, 1<<40) },
+		"garbage":                    write("\x00\xff{]"),
+		"an empty file":              write(""),
+		"no raises":                  write(`{"raises":null}`),
+		"a FIFO":                     func(path string) error { return unix.Mkfifo(path, 0o666) },
+		"a link to outside":          func(path string) error { return os.Symlink(outside, path) },
+		"a link to itself":           func(path string) error { return os.Symlink(path, path) },
+		"a raise of 1000 h":          write(strings.Replace(soundState, "3600000000000", "3600000000000000", 1)),
+		"a baseline that is invalid": write(strings.Replace(soundState, "all=off,gc*=info", "all=off disable=true", 1)),
+		"many JVMs":                  write(`{"raises":{},"jvms":{` + strings.Join(many, ",") + "}}"),
 	}
 }
 

@@ -55,7 +55,7 @@ func TestParse(t *testing.T) {
 		"another output's name":        {old: "file=/var", new: "socket=/var", raises: 1, bad: "baseline is not sound"},
 		"a quote in a name":            {old: "gc.log", new: `gc\" what=all=off`, raises: 1, bad: "baseline is not sound"},
 		"a newline in a name":          {old: "gc.log", new: `gc.log\n #1: x`, raises: 1, bad: "baseline is not sound"},
-		"a selection that is none":     {old: "all=off,gc*=info", new: "gc*=info", raises: 1, bad: "baseline is not sound"},
+		"a selection that is invalid":  {old: "all=off,gc*=info", new: "gc*=info", raises: 1, bad: "baseline is not sound"},
 		"a selection with an argument": {old: "all=off,gc*=info", new: "all=off,gc=info disable=true", raises: 1, bad: "baseline is not sound"},
 		"off":                          {old: "all=off,gc*=info", new: "all=off", raises: 1, bad: "baseline is not sound"},
 		"decorators that are none":     {old: "uptime,level,tags", new: "uptime disable=true", raises: 1, bad: "baseline is not sound"},
