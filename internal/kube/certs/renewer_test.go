@@ -45,7 +45,7 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 func (r *replica) mustLook(t *testing.T) {
 	t.Helper()
 	if err := r.look(t.Context()); err != nil {
-		t.Fatalf("%v\n%s", err, r.journal)
+		t.Fatalf("look: %v; the journal is\n%s", err, r.journal)
 	}
 }
 
@@ -92,10 +92,10 @@ func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 	}
 	data := f.data()
 	if string(data["other"]) != "other" || len(data) != 5 || cas(data) != 1 {
-		t.Errorf("%d keys, %d CAs", len(data), cas(data))
+		t.Errorf("the Secret has %d keys and %d CAs", len(data), cas(data))
 	}
 	if b := f.bundles(); b[0] != string(data[caCertKey]) || b[1] != "foreign" || b[2] != b[0] {
-		t.Errorf("caBundles %q", b)
+		t.Errorf("the caBundles are %q", b)
 	}
 	var s map[string]any
 	f.read(secretPath, &s)
@@ -135,7 +135,7 @@ func TestReplicasAgree(t *testing.T) {
 			}
 		}
 		if f.written() != 4 { // the test creates two objects, and the replicas write each once
-			t.Errorf("%d replicas: %d writes", n, f.written())
+			t.Errorf("%d replicas made %d writes", n, f.written())
 		}
 	}
 }
@@ -148,11 +148,11 @@ func TestTheCABundleIsRepaired(t *testing.T) {
 	f.put(configPath, `{"metadata":{"name":"ullage"},"webhooks":[{"clientConfig":{"url":"https://injector.shop-system.svc/mutate","caBundle":"eA=="}},{"clientConfig":{"service":{"name":"injector","namespace":"elsewhere"}}},{"clientConfig":{"service":{"name":"injector","namespace":"shop-system"}}}]}`)
 	r.mustLook(t)
 	if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil || r.serial() != serial || f.bundles()[1] != "" {
-		t.Errorf("%v, caBundles %q", err, f.bundles())
+		t.Errorf("error %v, the caBundles are %q", err, f.bundles())
 	}
 	f.put(configPath, `{"metadata":{"name":"ullage"},"webhooks":[]}`)
 	if err := r.look(t.Context()); err == nil || r.trusted() == nil || !strings.Contains(r.trusted().Error(), "service injector in namespace shop-system") {
-		t.Errorf("no webhooks: %v, trusted %v", err, r.trusted())
+		t.Errorf("without webhooks, the error of look is %v and that of trusted %v", err, r.trusted())
 	}
 }
 
@@ -163,7 +163,7 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 	for range 3 {
 		err := r.look(t.Context())
 		if err == nil || r.trusted() == nil || r.serving.valid(c.now()) == nil {
-			t.Fatalf("ready without an API: %v", err)
+			t.Fatalf("a replica is ready without an API: %v", err)
 		}
 	}
 	f.setDown(false)
@@ -174,19 +174,19 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 		r.report(r.look(t.Context()))
 	}
 	if err := errors.Join(r.trusted(), r.serving.valid(c.now())); err != nil {
-		t.Errorf("no longer ready: %v", err)
+		t.Errorf("the replica is no longer ready: %v", err)
 	}
 	if n := strings.Count(r.journal.String(), "certificate maintenance failed"); n > 3 { // the texts may name ports
-		t.Errorf("logged %d times: %s", n, r.journal)
+		t.Errorf("the failure was logged %d times: %s", n, r.journal)
 	}
 	if n := testutil.ToFloat64(r.api.metrics.apiErrors.WithLabelValues("get_secret")); n != 6 {
-		t.Errorf("%v errors", n)
+		t.Errorf("%v errors of the API are counted, want 6", n)
 	}
 	f.setDown(false)
 	serial := r.serial()
 	r.report(r.look(t.Context()))
 	if r.serial() == serial || !strings.Contains(r.journal.String(), "certificate maintenance works again") {
-		t.Errorf("not renewed once the API was back: %s", r.journal)
+		t.Errorf("the certificate was not renewed once the API was back: %s", r.journal)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestSomebodyElseIsFasterBetweenReadAndWrite(t *testing.T) {
 		}
 		slow.mustLook(t)
 		if err := errors.Join(slow.reachable(f, c.now()), slow.trusted(), fast.reachable(f, c.now())); err != nil || slow.serial() != fast.serial() {
-			t.Errorf("%s: %v", gap, err)
+			t.Errorf("gap %s: the instances differ, error %v", gap, err)
 		}
 		for _, op := range operations {
 			if n := testutil.ToFloat64(slow.api.metrics.apiErrors.WithLabelValues(op)); n != 0 {

@@ -20,11 +20,11 @@ func TestACertificateIsRenewedAfterTwoThirdsOfItsLife(t *testing.T) {
 	first, ca := r.serial(), string(f.data()[caCertKey])
 	c.add(60*24*time.Hour - time.Second)
 	if r.mustLook(t); r.serial() != first {
-		t.Fatal("renewed too early")
+		t.Fatal("the certificate was renewed too early")
 	}
 	c.add(time.Second)
 	if r.mustLook(t); r.serial() == first {
-		t.Fatal("not renewed")
+		t.Fatal("the certificate was not renewed")
 	}
 	if string(f.data()[caCertKey]) != ca {
 		t.Error("the CA was renewed with the serving certificate")
@@ -48,7 +48,7 @@ func TestAShorterLifetimeTakesEffect(t *testing.T) {
 		c.add(settleTime)
 	}
 	if left := r.serving.Expiry().Sub(c.now()); left > time.Hour {
-		t.Errorf("still valid for %s", left)
+		t.Errorf("the certificate is still valid for %s", left)
 	}
 	r.cfg.Lifetime = maxLifetime
 	c.add(40 * time.Minute)
@@ -130,7 +130,7 @@ func TestAnUnusableSecretIsReplaced(t *testing.T) {
 				}
 			}
 			if n := strings.Count(running.journal.String(), "replacing an unusable Secret"); n != 1 {
-				t.Errorf("logged %d times: %s", n, running.journal)
+				t.Errorf("the replacement was logged %d times: %s", n, running.journal)
 			}
 			f.setData(bad)
 			fresh := newReplica(t, f, c)

@@ -62,7 +62,7 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 		checkInvariants(t, pod, res, testConfig())
 		warned := strings.Contains(strings.Join(res.Warnings, ""), "over the limit")
 		if text := marshal(t, res.Patch); !strings.Contains(text, c.has) || warned != (c.warns != "") || !strings.Contains(strings.Join(res.Warnings, ""), c.warns) {
-			t.Errorf("%v: %q\n%s", c.annotations, res.Warnings, text)
+			t.Errorf("%v: the warnings are %q and the patch is\n%s", c.annotations, res.Warnings, text)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 		}
 		out, notes, err := manifest.Inject(text, testConfig())
 		if err != nil || len(notes) != 1 || !notes[0].Injected {
-			t.Fatalf("%s: %+v, %v", name, notes, err)
+			t.Fatalf("%s: the notes are %+v, error %v", name, notes, err)
 		}
 		compareFile(t, dir+"injected/"+name+".yaml", out)
 		checkTwice(t, out)
@@ -106,7 +106,7 @@ func TestKinds(t *testing.T) {
 		}
 		injected := len(notes) == 1 && notes[0].Injected
 		if injected != c.injected || (len(notes) == 1) != c.noted || injected == (text == string(out)) {
-			t.Errorf("%s %s: %+v\n%s", c.apiVersion, c.kind, notes, out)
+			t.Errorf("%s %s: the notes are %+v, the output is\n%s", c.apiVersion, c.kind, notes, out)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestJSONStaysJSON(t *testing.T) {
 		{"ullage.dev/inject": "true"}}, "spec": {"containers": [{"name": "a", "env": []}], "volumes": []}}]}`
 	out, notes, err := manifest.Inject([]byte(text), testConfig())
 	if err != nil || len(notes) != 1 || !notes[0].Injected || !json.Valid(out) {
-		t.Errorf("%+v, %v\n%s", notes, err, out)
+		t.Errorf("the notes are %+v, error %v, the output is\n%s", notes, err, out)
 	}
 }
 
@@ -237,7 +237,7 @@ spec:
 	for name, want := range map[string]string{"data": "", "ullage-logs": "volume called ullage-logs", "ullage-dest": "volume called ullage-dest"} {
 		_, notes, err := manifest.Inject([]byte(strings.Replace(text, "NAME", name, 1)), testConfig())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %+v, %v", name, notes, err)
+			t.Errorf("%s: the notes are %+v, error %v", name, notes, err)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestHiddenPullSecretsAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(strings.Join(notes[0].Warnings, "\n"), "those of its service account"); got != warned {
-			t.Errorf("%q: %q", own, notes[0].Warnings)
+			t.Errorf("with %q, the warnings are %q", own, notes[0].Warnings)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestASidecarOfAFileYields(t *testing.T) {
 		}
 		out, _, err := manifest.Inject([]byte(pod), cfg)
 		if err != nil || !strings.Contains(string(out), `{"name": "ULLAGE_YIELD_AFTER", "value": "`+want+`"}`) {
-			t.Errorf("%q: %v\n%s", set, err, out)
+			t.Errorf("with %q: error %v, the output is\n%s", set, err, out)
 		}
 	}
 }

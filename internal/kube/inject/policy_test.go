@@ -89,7 +89,7 @@ func TestAPolicyIsAboutSettings(t *testing.T) {
 		cfg.Policy = c.policy
 		bad := cfg.Validate()
 		if (c.says == "") != (len(bad) == 0) || c.says != "" && !strings.Contains(bad[0].Error(), c.says) {
-			t.Errorf("%+v: %v", c.policy, bad)
+			t.Errorf("the errors of %+v are %v", c.policy, bad)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 	res := mutate(t, pod, testConfig())
 	checkInvariants(t, pod, res, testConfig())
 	if !res.Injected || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "dropped the sidecar's restartPolicy") {
-		t.Fatalf("%+v", res)
+		t.Fatalf("the result is %+v", res)
 	}
 	after := applyJSON(t, pod, res.Patch)
 	c := sidecarOf(t, after)
@@ -75,7 +75,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 func TestTheSidecarHasNoProbes(t *testing.T) {
 	pod := injectedPod(t, func(map[string]any) {})
 	if c := sidecarOf(t, decode(t, pod)); c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {
-		t.Errorf("%+v", c)
+		t.Errorf("the sidecar has probes: %+v", c)
 	}
 	if res := mutate(t, pod, testConfig()); len(res.Patch)+len(res.Warnings) > 0 {
 		t.Errorf("a pod with its restartPolicy: %+v", res)
@@ -87,6 +87,6 @@ func TestOnlyOurContainersAreRepaired(t *testing.T) {
 	pod := []byte(strings.Replace(string(injectedPod(t, func(map[string]any) {})), `\"sidecar\":\"ullage\"`, `\"sidecar\":\"init\"`, 1))
 	pod = []byte(strings.Replace(string(pod), `"initContainers":[`, `"initContainers":[{"name":"init"},`, 1))
 	if res := mutate(t, pod, testConfig()); len(res.Patch) > 0 {
-		t.Errorf("%+v", res.Patch)
+		t.Errorf("the pod is patched: %+v", res.Patch)
 	}
 }

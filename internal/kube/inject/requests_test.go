@@ -66,7 +66,7 @@ func TestGuaranteedIsAnAmountOfCPU(t *testing.T) {
 		cfg := testConfig()
 		cfg.Resources.Guaranteed = list
 		if bad := cfg.Validate(); len(bad) != 1 || !strings.Contains(bad[0].Error(), "only an amount of cpu can be set") {
-			t.Errorf("%v: %v", list, bad)
+			t.Errorf("the errors of %v are %v", list, bad)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func TestBadAnnotation(t *testing.T) {
 			checkInvariants(t, pod, res, cfg)
 			text := strings.Join(res.Warnings, "\n")
 			if res.Injected || res.Denied != "" || len(res.Warnings) == 0 || res.Refused != ask.BadAnnotation {
-				t.Fatalf("%+v", res)
+				t.Fatalf("the result is %+v", res)
 			}
 			// The status on the pod says the same.
 			if said := statusOf(t, pod, res); said.Refused != ask.BadAnnotation || "ullage: not injected: "+said.Errors[0] != res.Warnings[0] {

@@ -23,7 +23,7 @@ func TestConfig(t *testing.T) {
 		cfg := DefaultConfig()
 		c.change(&cfg)
 		if text := errors.Join(cfg.Validate()...); text == nil || !strings.Contains(text.Error(), c.says) {
-			t.Errorf("%q: %v", c.says, text)
+			t.Errorf("want an error with %q, got %v", c.says, text)
 		}
 	}
 }

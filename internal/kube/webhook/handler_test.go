@@ -77,7 +77,7 @@ func parsed(t *testing.T, w *httptest.ResponseRecorder) admissionv1.AdmissionRev
 	d := json.NewDecoder(w.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&a); err != nil {
-		t.Fatalf("%d %v", w.Code, err)
+		t.Fatalf("an answer with code %d is no review: %v", w.Code, err)
 	}
 	if a.Kind != "AdmissionReview" || a.Request != nil || a.Response == nil || a.Response.UID == "" ||
 		(len(a.Response.Patch) > 0) != (a.Response.PatchType != nil && *a.Response.PatchType == "JSONPatch") {
@@ -122,7 +122,7 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 			h, _, _ := testHandler(false)
 			w := post(h, c.text)
 			if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
-				t.Fatalf("%d %s %s", w.Code, w.Header().Get("Content-Type"), w.Body)
+				t.Fatalf("the answer has code %d, type %s and body %s", w.Code, w.Header().Get("Content-Type"), w.Body)
 			}
 			a := parsed(t, w)
 			says := strings.Join(a.Response.Warnings, "\n")
@@ -175,10 +175,10 @@ func TestErrorsDenyWhereThatIsAskedFor(t *testing.T) {
 func TestAnAnswerHasTheVersionOfItsReview(t *testing.T) {
 	h, _, _ := testHandler(false)
 	if a := parsed(t, post(h, body("web", "io/v1", "io/v1beta1"))); a.APIVersion != "admission.k8s.io/v1beta1" {
-		t.Errorf("%q", a.APIVersion)
+		t.Errorf("the answer has version %q", a.APIVersion)
 	}
 	if a := parsed(t, post(h, body("web"))); a.APIVersion != "admission.k8s.io/v1" {
-		t.Errorf("%q", a.APIVersion)
+		t.Errorf("the answer has version %q", a.APIVersion)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestWhatHasNoUidGetsAText(t *testing.T) {
 		{"too large, without a uid", strings.Repeat(" ", maxBody+1), 413, "larger than 3 MiB"},
 	} {
 		if w := post(h, c.text); w.Code != c.code || !strings.Contains(w.Body.String(), c.says) || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
-			t.Errorf("%s: %d %q %q", c.name, w.Code, w.Header().Get("Content-Type"), w.Body)
+			t.Errorf("%s: the answer has code %d, type %q and body %q", c.name, w.Code, w.Header().Get("Content-Type"), w.Body)
 		}
 	}
 	r := httptest.NewRequest("POST", "/mutate", strings.NewReader(body("web")))
@@ -223,7 +223,7 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 		post(h, body("panic"))
 	}
 	if a := parsed(t, post(h, body("web"))); len(a.Response.Patch) == 0 {
-		t.Errorf("%+v", a.Response)
+		t.Errorf("the answer has no patch: %+v", a.Response)
 	}
 	if n := testutil.ToFloat64(h.metrics.panics); n != maxDecisions+1 {
 		t.Errorf("%v panics counted", n)

@@ -65,7 +65,7 @@ func TestABusyServerAnswersBeforeTheAPIServerGivesUp(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if a := parsed(t, w); !a.Response.Allowed || !strings.Contains(a.Response.Warnings[0], "busy") {
-		t.Errorf("%+v", a.Response)
+		t.Errorf("the answer is %+v", a.Response)
 	}
 	h.large.TryAcquire(maxLarge)
 	r = httptest.NewRequest("POST", "/mutate?timeout=100ms", io.MultiReader(strings.NewReader(body("web"))))
@@ -174,14 +174,14 @@ func FuzzReview(f *testing.F) {
 		case 200:
 			a := parsed(t, w)
 			if !a.Response.Allowed && a.Response.Result == nil || a.Response.Result != nil && a.Response.Result.Code < 400 {
-				t.Fatalf("%+v", a.Response)
+				t.Fatalf("the answer has no valid result: %+v", a.Response)
 			}
 		case 400, 413:
 			if w.Body.Len() == 0 || w.Body.Len() > 2*names.MaxText {
-				t.Fatalf("%d %q", w.Code, w.Body)
+				t.Fatalf("the answer has code %d and body %q", w.Code, w.Body)
 			}
 		default:
-			t.Fatalf("%d %q", w.Code, w.Body)
+			t.Fatalf("the answer has code %d and body %q", w.Code, w.Body)
 		}
 	})
 }

@@ -88,7 +88,7 @@ func (r *rig) review(c *http.Client, text string) (admissionv1.AdmissionReview, 
 	var a admissionv1.AdmissionReview
 	if resp.StatusCode != 200 {
 		text, _ := io.ReadAll(resp.Body)
-		return a, resp, fmt.Errorf("%s: %s", resp.Status, text)
+		return a, resp, fmt.Errorf("the answer is %s: %s", resp.Status, text)
 	}
 	err = json.NewDecoder(resp.Body).Decode(&a)
 	_, _ = io.Copy(io.Discard, resp.Body) // otherwise the connection is not reused
@@ -100,7 +100,7 @@ func TestServeOverTLS(t *testing.T) {
 	c := r.client(t)
 	a, resp, err := r.review(c, body("web"))
 	if err != nil || string(a.Response.Patch) != testPatch {
-		t.Fatalf("%+v, %v", a, err)
+		t.Fatalf("the answer is %+v, error %v", a, err)
 	}
 	if resp.ProtoMajor != 1 || resp.TLS.Version < tls.VersionTLS12 {
 		t.Errorf("%s, TLS %x", resp.Proto, resp.TLS.Version)
@@ -120,7 +120,7 @@ func TestServeOverTLS(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != k.code {
-			t.Errorf("%s %s: %d", k.method, k.path, resp.StatusCode)
+			t.Errorf("%s %s has code %d", k.method, k.path, resp.StatusCode)
 		}
 	}
 	_, _, err = r.review(r.client(t, func(tr *http.Transport) {
@@ -139,7 +139,7 @@ func TestA10MiBReviewGetsItsAnswerOverTheWire(t *testing.T) {
 	text := body("web", `"field":1`, `"field":"`+strings.Repeat("x", 10<<20)+`"`)
 	a, _, err := r.review(r.client(t), text)
 	if err != nil || !a.Response.Allowed || len(a.Response.Warnings) != 1 {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("the answer is %+v, error %v", a, err)
 	}
 }
 
@@ -159,6 +159,6 @@ func TestHTTP1IsAllThatIsSpoken(t *testing.T) {
 	fmt.Fprintf(conn, "POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body("web")), body("web"))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || resp.StatusCode != 200 {
-		t.Errorf("%v, %v", resp, err)
+		t.Errorf("the response is %v, error %v", resp, err)
 	}
 }

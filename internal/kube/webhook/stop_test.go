@@ -25,7 +25,7 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	}, 500*time.Millisecond)
 	c := r.client(t)
 	if _, resp, err := r.review(c, body("web")); err != nil || resp.Close {
-		t.Fatalf("%v", err)
+		t.Fatalf("the answer closes the connection, or the error is %v", err)
 	}
 	r.end()
 	lab.Eventually(t, within, "not ready", func() bool { return r.Ready() != nil && strings.Contains(r.Ready().Error(), "stopping") })

@@ -43,7 +43,7 @@ func TestAPlanOfTwoJVMs(t *testing.T) {
 		t.Errorf("volumes %v, want %v", got, want)
 	}
 	if len(p.Sidecars) != 2 || len(p.Changes) != 2 || !p.Injected || !p.Labelled || p.Refused != "" {
-		t.Fatalf("%+v", p)
+		t.Fatalf("the plan is %+v", p)
 	}
 	first, second := p.Changes[0], p.Changes[1]
 	if first.Container != 0 || first.Options.Index != 0 || first.Options.Old != "-Xmx1g" || !strings.HasPrefix(first.Options.Value, "-Xmx1g -Xlog:") {
@@ -60,7 +60,7 @@ func TestAPlanOfARefusal(t *testing.T) {
 	taken := corev1.Container{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/log/jvm"}}}
 	p := made(nil, taken)
 	if p.Injected || p.Refused != ask.MountTaken || len(p.Annotations) != 2 || len(p.Warnings) != 1 {
-		t.Fatalf("%+v", p)
+		t.Fatalf("the plan is %+v", p)
 	}
 	p.Annotations, p.Warnings, p.Refused = nil, nil, ""
 	if !reflect.DeepEqual(p, Plan{}) {

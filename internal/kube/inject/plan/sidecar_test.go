@@ -19,6 +19,6 @@ func TestDollarIsNotExpanded(t *testing.T) {
 	}
 	env := environment(&w, &jvm{Container: &pod.Container{Container: &corev1.Container{Name: "app"}}})
 	if !slices.Contains(env, corev1.EnvVar{Name: "ULLAGE_MATCH", Value: "*$$(HOME)"}) {
-		t.Errorf("%+v", env)
+		t.Errorf("the environment is %+v", env)
 	}
 }

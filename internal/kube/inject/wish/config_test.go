@@ -13,14 +13,14 @@ func TestLoadConfigKeepsDefaultsOfWhatIsNotThere(t *testing.T) {
 	}
 	memory, cpu := cfg.Resources.Limits["memory"], cfg.Resources.Requests["cpu"]
 	if cfg.OnError != Allow || memory.String() != "96Mi" || cpu.String() != "5m" {
-		t.Errorf("%+v", cfg)
+		t.Errorf("the configuration is %+v", cfg)
 	}
 }
 
 func TestLoadConfigRefuses(t *testing.T) {
 	for _, text := range []string{"imagge: x", "image: [1]", "image: a\nimage: b", "resources: {claims: []}", "resources: {limits: {memory: lots}}", "{", strings.Repeat("#", maxConfig+1)} {
 		if cfg, err := LoadConfig(strings.NewReader(text)); err == nil {
-			t.Errorf("%.40q: %+v", text, cfg)
+			t.Errorf("%.40q is loaded as %+v", text, cfg)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestAnImageNamesItsRegistry(t *testing.T) {
 		cfg := DefaultConfig()
 		cfg.Image = image
 		if bad := cfg.Validate(); (len(bad) == 0) != ok {
-			t.Errorf("%q: %v", image, bad)
+			t.Errorf("the errors of image %q are %v", image, bad)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestNoClaimIsADefault(t *testing.T) {
 		cfg := DefaultConfig()
 		cfg.Image, cfg.Defaults = "localhost/ullage", map[string]string{"dest": dest}
 		if bad := cfg.ValidateForAll(); (len(bad) == 0) != ok {
-			t.Errorf("%q: %v", dest, bad)
+			t.Errorf("the errors of destination %q are %v", dest, bad)
 		}
 	}
 }

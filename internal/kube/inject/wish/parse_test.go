@@ -31,7 +31,7 @@ func TestDestinationsRoundTrip(t *testing.T) {
 	for _, text := range []string{"emptyDir", "volume:data", "volume:data/a/b", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
 		d, err := parseDestination(text)
 		if err != nil || d.String() != text {
-			t.Errorf("%q: %q, %v", text, d, err)
+			t.Errorf("%q is read back as %q, error %v", text, d, err)
 		}
 	}
 }
