@@ -298,7 +298,7 @@ func TestULIsAsBefore(t *testing.T) {
 func TestParseFormat(t *testing.T) {
 	for f := Auto; f <= Plain; f++ {
 		if got, err := Parse(f.String()); got != f || err != nil {
-			t.Errorf("%s: %s, %v", f, got, err)
+			t.Errorf("%s is read back as %s, error %v", f, got, err)
 		}
 	}
 	if _, err := Parse("unknown"); err == nil || Format(99).String() != "unknown" {

@@ -79,7 +79,7 @@ func FuzzWhen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		at, ok := When(line)
 		if ok && (at.Year() < 0 || at.Year() > 10000) || !ok && !at.IsZero() {
-			t.Fatalf("%q: %s, %v", line, at, ok)
+			t.Fatalf("%q has the time %s, known is %v", line, at, ok)
 		}
 		if header := Begins(line); ok && !header {
 			t.Fatalf("%q has a time but is not a header", line)

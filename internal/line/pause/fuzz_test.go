@@ -64,23 +64,23 @@ func checkEvent(t *testing.T, e Event, line []byte) {
 	t.Helper()
 	for _, d := range []time.Duration{e.Duration, e.Reaching, e.Cleanup, e.At, e.Leaving, e.User, e.Sys, e.Real} {
 		if d < 0 || d >= 1e18 {
-			t.Fatalf("%q: %+v", line, e)
+			t.Fatalf("%q has an impossible duration: %+v", line, e)
 		}
 	}
 	for _, size := range []int64{e.Heap.Before, e.Heap.After, e.Heap.Capacity} {
 		if size < 0 || size > maxBytes || size > 0 && !e.Heap.Known {
-			t.Fatalf("%q: %+v", line, e)
+			t.Fatalf("%q has an impossible size: %+v", line, e)
 		}
 	}
 	if (e.GC >= 0) != (e.Kind != Safepoint && e.Kind != Enter && e.Kind != Stall && e.Kind != Init) && (e.GC != -1 || e.Kind != Failure && e.Kind != Cancel) {
-		t.Fatalf("%q: %+v", line, e)
+		t.Fatalf("%q has an impossible number: %+v", line, e)
 	}
 	if !isListed(actions, e.Action()) || !isListed(causes, e.Cause()) || !isListed(operations, e.Operation()) {
-		t.Fatalf("%q: %q, %q, %q", line, e.Action(), e.Cause(), e.Operation())
+		t.Fatalf("%q has the names %q, %q, %q, which are not all listed", line, e.Action(), e.Cause(), e.Operation())
 	}
 	if e.Kind == CPU || e.Kind == Metaspace || e.Kind == Workers || e.Kind == Safepoint && e.Reaching+e.At == e.Duration && e.Name == nil {
 		if e.Name != nil {
-			t.Fatalf("%q: %+v", line, e)
+			t.Fatalf("%q is no event, but has a name: %+v", line, e)
 		}
 		return
 	}
@@ -121,11 +121,11 @@ func FuzzJoiner(f *testing.F) {
 				collected += c.Count
 				for i := range c.Pauses {
 					if c.Pauses[i].GC != c.GC {
-						t.Fatalf("%+v", c)
+						t.Fatalf("the collection has a pause of another one: %+v", c)
 					}
 				}
 				if c.Allocated < -1 || c.Promoted < -1 || c.Paused < 0 || c.Lines[0] > c.Lines[1] {
-					t.Fatalf("%+v", c)
+					t.Fatalf("the collection is impossible: %+v", c)
 				}
 			},
 		})

@@ -74,10 +74,10 @@ func TestYoungAndFullInOneSafepointAreOneStop(t *testing.T) {
 			continue
 		}
 		if len(stop.Pauses) != 2 || stop.Pauses[0].Action != "young" || stop.Pauses[1].Action != "full" || stop.Pauses[1].Cause != "System.gc()" {
-			t.Errorf("%+v", stop)
+			t.Errorf("the stop is %+v", stop)
 		}
 		if times := stop.Times(); !times.Known || times.User != 20*time.Millisecond {
-			t.Errorf("%+v", times)
+			t.Errorf("the CPU times of the stop are %+v", times)
 		}
 		return
 	}
@@ -106,7 +106,7 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 		`[3.500s][info][safepoint] Safepoint "ThreadDump", Time since last: 5 ns, Reaching safepoint: 10000 ns, At safepoint: 20010000 ns, Leaving safepoint: 2000 ns, Total: 20022000 ns, Threads: 0 runnable, 12 total`)
 	all := join(whole)
 	if len(all.runs) != 1 || !all.runs[0].Started || all.runs[0].Collector != G1 || all.runs[0].RegionSize != 1<<20 || all.runs[0].Workers != 2 || all.runs[0].Version != "25.0.3+9-LTS (release)" {
-		t.Errorf("%+v", all.runs)
+		t.Errorf("the runs are %+v", all.runs)
 	}
 	if len(all.stops) != 3 || len(all.collections) != 2 {
 		t.Fatalf("%d stops, %d collections", len(all.stops), len(all.collections))
@@ -114,10 +114,10 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 	c := all.collections[0]
 	if c.Promoted != 2<<20 || c.Allocated != -1 || all.collections[1].Allocated != 37<<20 || c.Metaspace.After != 151<<10 || c.Heap != mib(46, 9, 64) ||
 		c.Cause != "G1 Evacuation Pause" || c.Action != "young" || c.Start.Uptime != 1990*time.Millisecond && c.Start.Uptime != 2*time.Second || c.Marks != 0 || c.Pauses[0].Workers != 2 {
-		t.Errorf("%+v", c)
+		t.Errorf("the first collection is %+v", c)
 	}
 	if s := all.stops[0]; s.Duration != 10022000 || len(s.Pauses) != 1 || s.Times() != (Times{User: 20 * time.Millisecond, Real: 10 * time.Millisecond, Known: true}) || s.Lines != [2]uint64{10, 12} {
-		t.Errorf("%+v", s)
+		t.Errorf("the first stop is %+v", s)
 	}
 	for _, without := range []string{"[safepoint]", "[gc,cpu]", "[gc]", "[gc,heap]"} {
 		var part [][]byte
@@ -163,7 +163,7 @@ func TestAPauseInTheSafepointOfAnotherOperationIsInItsStop(t *testing.T) {
 		"[5.794s][info][safepoint] Leaving safepoint region",
 		"[5.794s][info][safepoint] Total time for which application threads were stopped: 0.0938692 seconds, Stopping threads took: 0.0933602 seconds"))
 	if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Name != "ClassLoaderStatsOperation" {
-		t.Errorf("%+v", all.stops)
+		t.Errorf("the stops are %+v", all.stops)
 	}
 }
 
@@ -192,13 +192,13 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 		"[1.403s][info][gc] GC(2) Concurrent Reset 1.000ms",
 		"[1.403s][info][gc,cpu] GC(2) User=0.00s Sys=0.00s Real=0.00s"))
 	if len(all.collections) != 2 || all.collections[0].GC != 3 || all.collections[1].Count != 2 || all.collections[1].Collector != CMS || all.collections[1].Marks != 0 {
-		t.Errorf("%+v", all.collections)
+		t.Errorf("the collections are %+v", all.collections)
 	}
 	if all.timed != 3 {
 		t.Errorf("%d CPU times of pauses", all.timed)
 	}
 	if s := all.stops[0]; s.Operation != "CMS_Initial_Mark" || len(s.Pauses) != 1 || s.Reaching != 45600 {
-		t.Errorf("%+v", s)
+		t.Errorf("the first stop is %+v", s)
 	}
 	for _, s := range all.stops {
 		if s.Suspect(0) != NoSuspicion {
@@ -228,7 +228,7 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 		}
 	}
 	if times := all.collections[1].Pauses[0].Times; times.User != 10*time.Millisecond {
-		t.Errorf("%+v", times)
+		t.Errorf("the CPU times of the pause are %+v", times)
 	}
 }
 
@@ -253,10 +253,10 @@ func TestCyclesOfShenandoah(t *testing.T) {
 		t.Fatalf("%d stops, %+v", len(all.stops), all.collections)
 	}
 	if c := all.collections[0]; c.Action != "concurrent cycle" || c.Marks != 0 || c.Metaspace.After != 3750<<10 {
-		t.Errorf("%+v", c)
+		t.Errorf("the first collection is %+v", c)
 	}
 	if c := all.collections[1]; c.Action != "degenerated gc" || c.Marks != Degenerated || c.Metaspace.After != 3750<<10 {
-		t.Errorf("%+v", c)
+		t.Errorf("the second collection is %+v", c)
 	}
 }
 
@@ -277,15 +277,15 @@ func TestCyclesOfZ(t *testing.T) {
 		"[1.030s][info][gc,phases] GC(4) O: Pause Mark End 0.007ms",
 		"[1.040s][info][gc] GC(4) Major Collection (Proactive) 8M(12%)->7M(11%) 0.040s"))
 	if len(all.collections) != 2 || all.collections[0].GC != 5 {
-		t.Fatalf("%+v", all.collections)
+		t.Fatalf("the collections are %+v", all.collections)
 	}
 	c := all.collections[1]
 	if c.Collector != GenerationalZ || c.Action != "major collection" || c.Cause != "Proactive" || c.Count != 3 || c.Promoted != 3<<20 || c.Heap.Before != 8<<20 || c.Heap.After != 7<<20 ||
 		c.Pauses[0].Cause != "Proactive" || c.Start.Uptime != time.Second || c.End.Uptime != 1040*time.Millisecond {
-		t.Errorf("%+v", c)
+		t.Errorf("the second collection is %+v", c)
 	}
 	if len(all.waits) != 1 || all.waits[0].Thread != "main" || all.waits[0].Duration != 5811*time.Microsecond {
-		t.Errorf("%+v", all.waits)
+		t.Errorf("the waits are %+v", all.waits)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestARestartOfTheJVMIsANewRun(t *testing.T) {
 	} {
 		all := join(log)
 		if len(all.runs) != 2 || all.runs[1].Number != 2 || len(all.collections) != 2 || all.collections[1].Run != 2 || all.collections[1].Allocated != -1 {
-			t.Errorf("%s: %+v\n%+v", name, all.runs, all.collections)
+			t.Errorf("%s: the runs are %+v\nthe collections are %+v", name, all.runs, all.collections)
 		}
 	}
 }
@@ -316,7 +316,7 @@ func TestTwoJVMsInOneFileAreSeen(t *testing.T) {
 	}
 	for _, c := range all.collections {
 		if c.Allocated > 0 {
-			t.Errorf("%+v", c)
+			t.Errorf("the collection has an allocated size, from two heaps: %+v", c)
 		}
 	}
 }
@@ -339,7 +339,7 @@ func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 			log = append(log, fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", i+1, n))
 		}
 		if all := join(lines(log...)); len(all.runs) != 1 || all.runs[0].Mixed {
-			t.Errorf("%s: %+v", name, all.runs)
+			t.Errorf("%s: the runs are %+v", name, all.runs)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestAJVMThatDiesAfterOneCollectionIsOne(t *testing.T) {
 	}
 	all := join(lines(log...))
 	if last := all.runs[len(all.runs)-1]; last.Mixed || last.Number != 12 {
-		t.Errorf("%+v", all.runs)
+		t.Errorf("the runs are %+v", all.runs)
 	}
 }
 
@@ -380,7 +380,7 @@ func TestAJVMThatCrashesAgainAndAgainIsOne(t *testing.T) {
 	}
 	all := join(lines(log...))
 	if len(all.runs) != 10 || all.runs[9].Mixed {
-		t.Errorf("%+v", all.runs)
+		t.Errorf("the runs are %+v", all.runs)
 	}
 }
 
@@ -459,7 +459,7 @@ func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",
 		`[3.500s][info][safepoint] Safepoint "HeapDumper", Time since last: 5 ns, Reaching safepoint: 9000 ns, Cleanup: 9 ns, At safepoint: 2547112539 ns, Total: 2547121548 ns`))
 	if s := all.stops[0]; len(all.stops) != 1 || len(s.Pauses) != 1 || s.Suspect(0) != Operation || s.WentOn(0) || s.Suspect(Floor(time.Minute)) != NoSuspicion {
-		t.Errorf("%+v", all.stops)
+		t.Errorf("the stops are %+v", all.stops)
 	}
 }
 
@@ -467,7 +467,7 @@ func TestASafepointOfACollectionWithoutItsPauses(t *testing.T) {
 	for operation, want := range map[string]bool{"ZMarkEndYoung": true, "G1CollectForAllocation": true, "ThreadDump": false} {
 		all := join(lines(`[3.500s][info][safepoint] Safepoint "` + operation + `", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 9 ns, Total: 9009 ns`))
 		if len(all.stops) != 1 || all.stops[0].Unpaired() != want {
-			t.Errorf("%s: %+v", operation, all.stops)
+			t.Errorf("%s: the stops are %+v", operation, all.stops)
 		}
 	}
 }
@@ -505,7 +505,7 @@ func TestALineAtTraceIsNoEvent(t *testing.T) {
 	const line = "[1.234s][trace][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"
 	var class ul.Classifier
 	if e, ok := NewJoiner(Handlers{}).Line([]byte(line), class.Classify([]byte(line))); ok {
-		t.Errorf("%+v", e)
+		t.Errorf("the line is read as %+v", e)
 	}
 	if _, ok := NewJoiner(Handlers{}).Line([]byte(line), ul.Class{}); !ok {
 		t.Error("a line of unknown class is not an event")

@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.line))
 		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
-			t.Errorf("%s: %v\n%s", test.line, ok, diff)
+			t.Errorf("%s: read is %v\n%s", test.line, ok, diff)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestNoEvent(t *testing.T) {
 		"Safepoint \"a\nb\", Reaching safepoint: 1 ns, At safepoint: 3 ns, Total: 9 ns",
 	} {
 		if e, ok := Parse([]byte(line)); ok || !cmp.Equal(e, Event{}) {
-			t.Errorf("%q: %+v, %s", line, e, e.Name)
+			t.Errorf("%q is read as %+v, with the name %s", line, e, e.Name)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func checkGlued(t *testing.T, first, second []byte) {
 	for cut := range first {
 		line := slices.Concat(first[:cut], second)
 		if e, ok := Parse(line); ok && !cmp.Equal(e, a) && !cmp.Equal(e, b) {
-			t.Errorf("%s: %+v, %s", line, e, e.Name)
+			t.Errorf("%s is read as %+v, with the name %s", line, e, e.Name)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestStalled(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.message))
 		if e.Stalled(0) != test.want || ok == (test.message == "") {
-			t.Errorf("%s: %v, %+v", test.message, ok, e)
+			t.Errorf("%s: read is %v, the event is %+v", test.message, ok, e)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestNamesForPeopleAndMetrics(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.message))
 		if !ok || e.Action() != test.action || e.Cause() != test.cause || e.Operation() != None {
-			t.Errorf("%s: %v, %q, %q, %q", test.message, ok, e.Action(), e.Cause(), e.Operation())
+			t.Errorf("%s: read is %v, the action is %q, the cause %q, the operation %q", test.message, ok, e.Action(), e.Cause(), e.Operation())
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestFurtherEvents(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.line))
 		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
-			t.Errorf("%s: %v\n%s", test.line, ok, diff)
+			t.Errorf("%s: read is %v\n%s", test.line, ok, diff)
 		}
 	}
 }

@@ -118,14 +118,14 @@ func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 		for _, line := range sample(t, s.name) {
 			e, ok := Parse(line)
 			if phaseForm.Match(line) != (e.Kind == Phase) || e.Kind != Phase && furtherForm.Match(line) != (e.Kind > CPU) {
-				t.Errorf("%s: %s: %v %+v", s.name, line, ok, e)
+				t.Errorf("%s: %s: read is %v, the event is %+v", s.name, line, ok, e)
 			}
 			if e.Kind > CPU {
 				continue
 			}
 			want, wanted := reread(line)
 			if diff := cmp.Diff(want, e); ok != wanted || diff != "" {
-				t.Errorf("%s: %s: %v\n%s", s.name, line, ok, diff)
+				t.Errorf("%s: %s: read is %v\n%s", s.name, line, ok, diff)
 			}
 			kinds[e.Kind]++
 			if e.Kind == Safepoint && e.Reaching+e.Cleanup+e.At+e.Leaving != e.Duration {

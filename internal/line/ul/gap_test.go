@@ -57,7 +57,7 @@ func TestMarkerIsAHeaderAtLevelWarning(t *testing.T) {
 		var r Record
 		r.Parse(line)
 		if r.Kind != Header || string(r.Tags) != "ullage" || !bytes.HasPrefix(r.Message, []byte("gap: ")) || r.UnknownFields != 0 {
-			t.Errorf("%s", show(&r))
+			t.Errorf("the marker is read as %s", show(&r))
 		}
 		back, ok := ParseMarker(line)
 		if when, dated := r.When(); !dated || !ok || !when.Equal(back.First) {
@@ -149,7 +149,7 @@ func TestAddMergesCountsAndTimes(t *testing.T) {
 
 func TestReasonsAreNamed(t *testing.T) {
 	if Discard.String() != "discard" || DropAll.String() != "drop" || DropAll != NumReasons-1 || Reason(9).String() != "unknown" {
-		t.Errorf("%s, %s, %s", Discard, DropAll, Reason(9))
+		t.Errorf("the reasons are called %s, %s, %s", Discard, DropAll, Reason(9))
 	}
 }
 

@@ -148,7 +148,7 @@ func TestEverySubsetDropsAndContinues(t *testing.T) {
 			var r Record
 			r.Parse([]byte(line + "   293 messages dropped due to async logging"))
 			if present, _, _ := p.read(set); r.Kind != Drop || r.Dropped != 293 || r.Present != present || r.Level != Warning {
-				t.Fatalf("%s: %s", line, show(&r))
+				t.Fatalf("%s is read as %s", line, show(&r))
 			}
 			// The blank bracket is as wide as the decorations, with at least one space.
 			r.Parse(fmt.Appendf(nil, "[%*c] x", len(line)-3, ' '))
