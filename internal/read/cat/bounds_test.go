@@ -46,7 +46,7 @@ func (s *timedStream) print(cfg Config) (text string, from int64) {
 		s.t.Fatal(err)
 	}
 	if err := p.Run(context.Background()); err != nil || p.Failed() || stderr.Len() > 0 {
-		s.t.Fatalf("%v, %s", err, stderr.String())
+		s.t.Fatalf("error %v; cat printed on stderr: %s", err, stderr.String())
 	}
 	if at := &p.series()[0].source; at.Opened() {
 		from = at.Frame().From

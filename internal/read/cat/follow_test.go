@@ -47,8 +47,8 @@ func startFollower(t *testing.T, cfg Config, args ...string) *follower {
 	return f
 }
 
-// expect waits for the given text and fails if anything else is printed after the text that
-// was expected before.
+// expect waits until text is printed. It fails if the whole output is not exactly what was
+// expected so far.
 func (f *follower) expect(text string) {
 	f.t.Helper()
 	f.want.WriteString(text)

@@ -32,7 +32,7 @@ func objects(t *testing.T, dest string) (got []object) {
 	for line := range strings.Lines(out.String()) {
 		var o object
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			t.Fatalf("%.300q: %v", line, err)
+			t.Fatalf("%.300q is no JSON: %v", line, err)
 		}
 		got = append(got, o)
 	}

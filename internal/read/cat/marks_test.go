@@ -81,7 +81,7 @@ func TestMarksAndGapsAreListedInOrder(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			if strings.Count(c.want, "\n") > 6 && (out != c.want || stderr != "ullage logs: 4 marks; 1 gap: 3 lines, 30 bytes; discard: info=3; drop: -; the JVM itself lost lines at 1 place\n") {
-				t.Errorf("%s%s", out, stderr)
+				t.Errorf("cat printed\n%s%s", out, stderr)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestLinesAreWithoutMarks(t *testing.T) {
 		"the stream by its directory": {Config{}, d.dir + "/" + mark.Stream, true},
 	} {
 		if out, _ := printed(t, c.cfg, c.args); strings.Contains(out, "sidecar-started") != c.marks {
-			t.Errorf("%s: %s", name, out)
+			t.Errorf("%s: cat printed %s", name, out)
 		}
 	}
 	// If there is only one stream other than the stream of marks, no name precedes the
@@ -123,10 +123,10 @@ func TestLinesAreWithoutMarks(t *testing.T) {
 	d = newShipped(t, segment.Zstd)
 	d.append(d.restart(mark.Stream, segment.Mark{}), markAt(0, mark.SidecarStarted))
 	if out, stderr := printed(t, Config{}, d.dir); out != "" || !strings.Contains(stderr, "nothing is persisted") {
-		t.Errorf("%q, %q", out, stderr)
+		t.Errorf("cat printed %q and, on stderr, %q", out, stderr)
 	}
 	d.append(d.restart("gc.log", segment.Mark{}), "[0.1s][info][gc] one\n")
 	if out, _ := printed(t, Config{}, d.dir); out != "[0.1s][info][gc] one\n" {
-		t.Errorf("%q", out)
+		t.Errorf("cat printed %q", out)
 	}
 }

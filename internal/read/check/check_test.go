@@ -139,7 +139,7 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c.commit(s, line)
 	r, total := c.check(Config{})
 	if !total.Complete || total.Lines != 2 || r.streams[0].Segments != 2 {
-		t.Fatalf("%+v, %+v", total, r.streams)
+		t.Fatalf("the total is %+v, the streams are %+v", total, r.streams)
 	}
 	c.commit(s, line)
 	segs, err := segment.List(filepath.Join(c.dir, "gc.log"))
@@ -147,7 +147,7 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c.must(os.Remove(segs[1].Path)) // the writer of this segment recorded that the number before it is not missing
 	r, total = c.check(Config{})
 	if total.Complete || r.streams[0].Missing != 2 {
-		t.Errorf("%+v, %+v", total, r.streams)
+		t.Errorf("the total is %+v, the streams are %+v", total, r.streams)
 	}
 }
 
@@ -173,14 +173,14 @@ func TestRunsAreCountedApart(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	if st := r.streams[0]; st.Lines != 5 || st.Runs != 2 || st.Gaps != 1 || st.Complete() || total.Complete || !st.First.Equal(begin) {
-		t.Errorf("%+v, %+v", st, total)
+		t.Errorf("the stream is %+v, the total %+v", st, total)
 	}
 	// A gap that overlaps the window is counted.
 	if _, total := c.check(Config{Since: begin.Add(94 * time.Second)}); total.Complete || total.Lines != 1 {
-		t.Errorf("%+v", total)
+		t.Errorf("the total is %+v", total)
 	}
 	if _, total := c.check(Config{Since: begin.Add(96 * time.Second)}); !total.Complete || total.Lines != 1 {
-		t.Errorf("%+v", total)
+		t.Errorf("the total is %+v", total)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestAMarkerDoesNotDateUndatedLines(t *testing.T) {
 	c.commit(c.stream("gc.log"), "[0.100s][info][gc] one\n"+string(gap.AppendMarker(nil))+"[5.000s][info][gc] two\n")
 	r, _ := c.check(Config{})
 	if run := r.runs[0]; !run.Estimated || run.Last.Sub(run.First) < 4*time.Second {
-		t.Errorf("%+v", run)
+		t.Errorf("the run is %+v", run)
 	}
 }
 
@@ -216,13 +216,13 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 		r := &results{}
 		total, err := Streams(context.Background(), c.dir, []string{"gc.log", "was"}, Config{}, r)
 		if err != nil || total.Complete || r.streams[0].Unreadable != 1 || r.streams[0].Error == "" || r.streams[1].Lines != 3 {
-			t.Errorf("%+v, %+v, %v", total, r.streams, err)
+			t.Errorf("the total is %+v, the streams are %+v, error %v", total, r.streams, err)
 		}
 		return
 	}
 	r, total := c.check(Config{})
 	if st := r.streams[0]; total.Complete || st.Unreadable != 1 || st.Error == "" || st.Lines != 2 {
-		t.Errorf("%+v", st)
+		t.Errorf("the stream is %+v", st)
 	}
 }
 

@@ -34,11 +34,11 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	c.commit(c.stream("app.log"), line)
 	r, total := c.check(Config{})
 	if len(r.streams) != 2 || len(r.runs) != 2 || total.Streams != 2 || total.Lines != 2 || total.Runs != 2 {
-		t.Fatalf("%+v", total)
+		t.Fatalf("the total is %+v", total)
 	}
 	app, gc := r.streams[0], r.streams[1]
 	if app.Complete() || app.MissedArchives != 4 || gc.Complete() || gc.Truncations != 1 || total.Complete || total.Incomplete != 2 {
-		t.Errorf("%+v, %+v, %+v", app, gc, total)
+		t.Errorf("app.log is %+v, gc.log %+v, the total %+v", app, gc, total)
 	}
 	want := map[mark.Kind]uint64{mark.SidecarStarted: 1, mark.JVMStarted: 1, mark.ArchivesMissed: 2, mark.Truncated: 1, mark.JVMEnded: 1}
 	if diff := cmp.Diff(want, total.Marks); diff != "" {
@@ -49,12 +49,12 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	}
 	// In a window, and for one stream.
 	if _, total = c.check(Config{Since: begin.Add(150 * time.Minute)}); total.Incomplete != 1 || total.Marks[mark.ArchivesMissed] > 0 || total.Marks[mark.JVMEnded] != 1 {
-		t.Errorf("%+v", total)
+		t.Errorf("the total of the window is %+v", total)
 	}
 	if _, total = c.check(Config{Stream: "gc*"}); total.Incomplete != 1 || total.Streams != 1 || total.Marks[mark.JVMStarted] != 1 || total.Marks[mark.ArchivesMissed] > 0 {
-		t.Errorf("%+v", total)
+		t.Errorf("the total of one stream is %+v", total)
 	}
 	if r, _ = c.check(Config{Stream: mark.Stream}); len(r.streams) != 1 || r.streams[0].Lines != 7 {
-		t.Errorf("%+v", r.streams)
+		t.Errorf("the streams are %+v", r.streams)
 	}
 }

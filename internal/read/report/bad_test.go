@@ -111,14 +111,14 @@ func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 	put(t, dir, "b.log", young(0, 5, 90000))
 	r := reportOn(t, Config{}, dir)
 	if x := &r.Totals; x.Stops != 4 || x.Outside != 1 || x.Span != 10 || x.Throughput == nil || *x.Throughput != 0.85 || !has(r, "outside") {
-		t.Errorf("%+v, %+v", r.Totals, r.Problems)
+		t.Errorf("the totals are %+v, the problems %+v", r.Totals, r.Problems)
 	}
 	var page, text bytes.Buffer
 	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "throughput 85.00 %, of 3 of these stops") || !strings.Contains(page.String(), "throughput, of 3 of 4 stops") || strings.Contains(page.String(), "stopped, of") {
-		t.Errorf("%s", text.String())
+		t.Errorf("the report does not say how many stops have a duration:\n%s", text.String())
 	}
 }
 
@@ -157,7 +157,7 @@ func TestNothingToReportOnIsAnError(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "another program's": "hello\nworld\n", "binary": "\x7fELF\x00\x01"} {
 		_, err := Read(t.Context(), []string{write(t, "gc.log", text)}, Config{})
 		if !errors.Is(err, ErrNoLog) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 	dateless := write(t, "gc.log", "[1.000s][info][gc] GC(0) Pause Full (System.gc()) 9M->8M(34M) 1.000ms\n")
@@ -190,7 +190,7 @@ func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 		}
 	}
 	if unreadable != 2 || r.Complete || r.Totals.Stops != 1 {
-		t.Errorf("%+v, %+v", r.Problems, r.Totals)
+		t.Errorf("the problems are %+v, the totals %+v", r.Problems, r.Totals)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestAFileIsReadOnce(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, dir, segs[0].Path, link)
 	if !has(r, "again") || !r.Complete || r.Totals.Stops != 6 || len(r.Inputs) != 1 {
-		t.Errorf("%+v, %+v, %+v", r.Totals, r.Inputs, r.Problems)
+		t.Errorf("the totals are %+v, the inputs %+v, the problems %+v", r.Totals, r.Inputs, r.Problems)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestACompressedFileNeedsNoSuffix(t *testing.T) {
 	}
 	for name, text := range map[string][]byte{"gzip": zipped.Bytes(), "zstd": enc.EncodeAll([]byte(young(0, 1, 2)), nil)} {
 		if r := reportOn(t, Config{}, write(t, "gc.log", string(text))); r.Totals.Stops != 1 || !r.Complete {
-			t.Errorf("%s: %+v, %+v", name, r.Totals, r.Problems)
+			t.Errorf("%s: the totals are %+v, the problems %+v", name, r.Totals, r.Problems)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := reportOn(t, Config{}, link); r.Inputs[0].Name != "gc.log" || r.Totals.Stops != 1 {
-		t.Errorf("%+v", r.Inputs)
+		t.Errorf("the inputs are %+v", r.Inputs)
 	}
 	if _, err := Read(t.Context(), []string{dir}, Config{}); err == nil {
 		t.Error("a link in a directory was followed")

@@ -78,7 +78,7 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 		"a window before it": {Until: at(t, "2026-11-20T10:00:05Z")},
 	} {
 		if r := reportOn(t, cfg, dir); lacks(r, "missing") > 0 {
-			t.Errorf("%s: %+v", name, r.Problems)
+			t.Errorf("%s: the problems are %+v", name, r.Problems)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestRetentionIsNoLoss(t *testing.T) {
 	remove(t, dir, 1)
 	remove(t, dir, 2)
 	if r := reportOn(t, Config{}, dir); !has(r, "retention") || lacks(r, "retention") > 0 || has(r, "missing") {
-		t.Errorf("%+v", r.Problems)
+		t.Errorf("the problems are %+v", r.Problems)
 	}
 	if r := reportOn(t, Config{Since: at(t, "2026-11-20T10:00:01Z")}, dir); lacks(r, "retention") != 1 || r.Complete {
 		t.Errorf("in a window that begins in the deleted part: %+v", r.Problems)
@@ -110,7 +110,7 @@ func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
 	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
 	hole := reportOn(t, Config{}, write(t, "gc.log", young(1, 2, 1)+strings.Repeat("\x00", 8192)+young(2, 9, 1)+young(3, 10, 1)))
 	if len(hole.Bands) != 1 || hole.Bands[0].Kind != "hole" || hole.Bands[0].Begin != ten+2 || hole.Bands[0].End != ten+9 {
-		t.Errorf("%+v", hole.Bands)
+		t.Errorf("the bands are %+v", hole.Bands)
 	}
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
@@ -123,6 +123,6 @@ func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
 	put(t, dir, "gc.log.1", young(2, 20, 1))
 	r := reportOn(t, Config{}, dir)
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "unreadable" || r.Bands[0].Begin != ten+3 || r.Bands[0].End != ten+20 {
-		t.Errorf("%+v, %+v", r.Bands, r.Problems)
+		t.Errorf("the bands are %+v, the problems %+v", r.Bands, r.Problems)
 	}
 }

@@ -78,7 +78,8 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 	}
 }
 
-// A tenant can put any text into a report that comes from a container, and a user may paste the command into a shell.
+// The command that a report shows beside a crash may be pasted into a shell. A tenant can put any text into a report
+// that comes from a container.
 func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 2))
@@ -87,7 +88,7 @@ func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	r.Crashes[0].Command = "rm -rf /"
 	for form, out := range forms(t, r) {
 		if form != "JSON" && (strings.Contains(out, "rm -rf") || !strings.Contains(out, "ullage logs --stream ")) {
-			t.Errorf("%s: %s", form, out)
+			t.Errorf("the %s is\n%s", form, out)
 		}
 	}
 }
@@ -107,11 +108,11 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 		t.Errorf("%d crashes are counted; the list is %+v", r.Totals.Crashes, r.Crashes)
 	}
 	if text := forms(t, r)["text"]; !strings.Contains(text, "JVMs crashed 25 times.\n") || !strings.Contains(text, "and 5 earlier ones\n") {
-		t.Errorf("%s", text)
+		t.Errorf("the text does not count the crashes:\n%s", text)
 	}
 	since := Config{Since: time.Unix(1795560920, 0)}
 	if _, err := Read(t.Context(), []string{dest}, since); !errors.Is(err, ErrNoLog) {
-		t.Errorf("in a window without a line of the log: %v", err)
+		t.Errorf("the error for a window without a line of the log is %v", err)
 	}
 	persist(t, dest, "later.log", strings.ReplaceAll(young(0, 1, 2), "2026-11-20T10", "2026-11-24T23"))
 	if r := reportOn(t, since, dest); r.Totals.Crashes != 5 || len(r.Crashes) != 5 {
@@ -144,7 +145,7 @@ func TestReportsOfCrashesThatLackSomething(t *testing.T) {
 				t.Errorf("complete %t, %d runs, crashes %+v, want %+v", r.Complete, len(r.Runs), r.Crashes, want)
 			}
 			if _, err := Read(t.Context(), []string{path}, Config{}); !errors.Is(err, ErrNoLog) || !strings.Contains(err.Error(), "only the report of a crash") {
-				t.Errorf("with nothing but the crash report: %v", err)
+				t.Errorf("the error for a crash report alone is %v", err)
 			}
 		})
 	}

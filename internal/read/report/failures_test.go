@@ -18,7 +18,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log))
 	if r.Totals.Failed != 3 || r.Totals.Degenerated != 3 || r.Totals.Exhausted != 0 || len(r.Causes) != 1 || r.Causes[0].Name != "degenerated gc · Allocation Failure" {
-		t.Errorf("%+v, %+v", r.Totals, r.Causes)
+		t.Errorf("the totals are %+v, the causes %+v", r.Totals, r.Causes)
 	}
 	var page, text bytes.Buffer
 	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r)); err != nil {
@@ -26,7 +26,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "; 0 allocation stalls, 3 failed allocations;") || !strings.Contains(text.String(), "degenerated, and 3 allocations failed until") ||
 		!strings.Contains(page.String(), `<dt>failed allocations</dt><dd class="warn">3</dd>`) {
-		t.Errorf("%s", text.String())
+		t.Errorf("the report does not count the failed allocations:\n%s", text.String())
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 func TestARunHasTheFlagsThatItsJVMLogged(t *testing.T) {
 	r := reportOn(t, Config{}, "testdata/arguments-jdk25.log")
 	if len(r.Runs) != 2 || r.Runs[0].Flags != firstFlags || r.Runs[1].Flags != secondFlags {
-		t.Fatalf("%+v", r.Runs)
+		t.Fatalf("the runs are %+v", r.Runs)
 	}
 	var page, text, object bytes.Buffer
 	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r), view.JSON(&object, r)); err != nil {
@@ -72,7 +72,7 @@ func TestARunOfTwoJVMsHasNoFlags(t *testing.T) {
 		log += young(i, float64(i+1), 2) + young(i, float64(i+1), 3)
 	}
 	if r := reportOn(t, Config{}, write(t, "gc.log", log)); !has(r, "mixed") || r.Runs[0].Flags != "" {
-		t.Errorf("%+v, %+v", r.Runs, r.Problems)
+		t.Errorf("the runs are %+v, the problems %+v", r.Runs, r.Problems)
 	}
 }
 

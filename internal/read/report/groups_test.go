@@ -119,7 +119,7 @@ func TestTooFewPodsAreNotCompared(t *testing.T) {
 	}
 	for _, d := range groups.Differences {
 		if d.Shift != nil || d.Beyond || d.Refused == "" {
-			t.Errorf("%+v", d)
+			t.Errorf("the difference is not refused: %+v", d)
 		}
 	}
 	if groups = compared(t, runsOfAWorkload(t, 1, 12, 5)); !strings.Contains(groups.Verdict, "beyond chance in ") {
@@ -141,7 +141,7 @@ func TestALongestStopIsNotComparedOverUnlikeTimes(t *testing.T) {
 	}
 	for _, d := range compared(t, paths).Differences {
 		if longest := strings.HasPrefix(d.Name, "longest"); longest != strings.HasPrefix(d.Refused, "it grows with the time in the log, ") || longest && d.Beyond {
-			t.Errorf("%+v", d)
+			t.Errorf("the difference is %+v", d)
 		}
 	}
 }

@@ -35,23 +35,23 @@ func TestReportOnJDK8(t *testing.T) {
 	} {
 		r := reportOn(t, Config{}, path)
 		if len(r.Runs) != 1 || r.Runs[0].Collector != "CMS" || r.Runs[0].Version != "1.8.0_342-b07" || r.Runs[0].Flags != "-XX:MaxHeapSize=33554432 -XX:+UseConcMarkSweepGC" {
-			t.Fatalf("%s: %+v", name, r.Runs)
+			t.Fatalf("%s: the runs are %+v", name, r.Runs)
 		}
 		if n := &r.Totals; n.Stops != 4 || n.Collections != 3 || n.Full != 1 || n.Suspected != 1 || math.Abs(n.Paused-4.115) > 1e-6 || n.Throughput == nil {
-			t.Errorf("%s: %+v", name, n)
+			t.Errorf("%s: the totals are %+v", name, n)
 		}
 		worst := &r.Longest[0]
 		if worst.Cause != "young · Allocation Failure" || worst.Suspicion != "idle" || worst.At == nil || len(worst.Lines) != 2 || !strings.Contains(worst.Lines[0], "4.0000000 secs") {
-			t.Errorf("%s: %+v", name, worst)
+			t.Errorf("%s: the worst stop is %+v", name, worst)
 		}
 		for _, p := range r.Problems {
 			if p.Kind != view.ProblemOrder {
-				t.Errorf("%s: %+v", name, p)
+				t.Errorf("%s: there is a problem: %+v", name, p)
 			}
 		}
 		var text bytes.Buffer
 		if err := view.Text(&text, view.Style{}, r); err != nil || !strings.Contains(text.String(), "full · System.gc()") {
-			t.Errorf("%s: %v\n%s", name, err, text.String())
+			t.Errorf("%s: error %v, the text is\n%s", name, err, text.String())
 		}
 	}
 }
@@ -77,7 +77,7 @@ func rotatedJDK8(t *testing.T) string {
 func TestAnUnfinishedPauseOfJDK8IsAProblem(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", jdk8Log+"2026-03-01T10:00:09.000+0100: 9.000: [GC (Allocation Failure) 9.000: [ParNew: 9000K->10"))
 	if r.Totals.Stops != 4 || !slices.ContainsFunc(r.Problems, func(p view.Problem) bool { return p.Kind == view.ProblemUnread && p.Count == 1 }) {
-		t.Errorf("%+v, %+v", r.Totals, r.Problems)
+		t.Errorf("the totals are %+v, the problems %+v", r.Totals, r.Problems)
 	}
 }
 
@@ -85,6 +85,6 @@ func TestAnUnfinishedPauseOfJDK8IsAProblem(t *testing.T) {
 func TestAWindowOfJDK8(t *testing.T) {
 	r := reportOn(t, Config{Since: time.Date(2026, 3, 1, 9, 0, 7, 500e6, time.UTC)}, write(t, "gc.log", jdk8Begin+jdk8Log))
 	if r.Totals.Collections != 1 || r.Totals.Full != 1 {
-		t.Errorf("%+v", r.Totals)
+		t.Errorf("the totals are %+v", r.Totals)
 	}
 }

@@ -18,12 +18,12 @@ func TestAFileOfARotatedSetThatIsMissing(t *testing.T) {
 		put(t, dir, name, log.String())
 	}
 	if r := reportOn(t, Config{}, dir); !r.Complete || r.Totals.Stops != 18 {
-		t.Fatalf("%+v", r.Problems)
+		t.Fatalf("the problems are %+v", r.Problems)
 	}
 	if err := os.Remove(filepath.Join(dir, "gc.log.1")); err != nil {
 		t.Fatal(err)
 	}
 	if r := reportOn(t, Config{}, dir); lacks(r, "skipped") != 6 || r.Complete || len(r.Runs) != 1 {
-		t.Errorf("%+v", r.Problems)
+		t.Errorf("without gc.log.1, the problems are %+v", r.Problems)
 	}
 }

@@ -122,10 +122,10 @@ func TestSeveralRunsOfJVMs(t *testing.T) {
 		strings.ReplaceAll(decorated(0, "gc", "Using Serial")+young(0, 1, 20)+young(1, 3, 20), "T10:", "T11:"))
 	r := reportOn(t, Config{}, path)
 	if len(r.Runs) != 2 || r.Runs[0].Collector != "G1" || r.Runs[1].Collector != "Serial" {
-		t.Fatalf("%+v", r.Runs)
+		t.Fatalf("the runs are %+v", r.Runs)
 	}
 	if a, b := &r.Runs[0], &r.Runs[1]; a.Span != 61 || b.Span != 3 || a.Stops != 2 || b.Stops != 2 || *a.Throughput != 1-0.02/61 {
-		t.Errorf("%+v\n%+v", a, b)
+		t.Errorf("the runs are %+v\nand %+v", a, b)
 	}
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "restart" {
 		t.Errorf("bands %+v", r.Bands)
@@ -164,7 +164,7 @@ func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 func TestALogEndsWithItsLastLine(t *testing.T) {
 	path := write(t, "gc.log", young(0, 1, 10)+young(1, 2, 10)+decorated(101, "gc,heap,exit", "Heap")+"a further line\n")
 	if r := reportOn(t, Config{}, path); r.Totals.Span != 100 || r.Runs[0].End-r.Runs[0].Begin != 100 {
-		t.Errorf("%+v, %+v", r.Totals, r.Runs)
+		t.Errorf("the totals are %+v, the runs %+v", r.Totals, r.Runs)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", serial(30)))
 	z := r.Runs[0].Sizing
 	if z == nil || z.Refused != "" || z.Live != 100*mib || z.Now != 300*mib || z.Cycles != 120 || math.Abs(*z.Overhead-0.021) > 0.0005 {
-		t.Fatalf("%+v", z)
+		t.Fatalf("the sizing is %+v", z)
 	}
 	for _, c := range append(slices.Clone(z.Others), view.ForOverhead{Overhead: z.Target, Max: z.Max}) {
 		size := c.Max / mib / 1.035
@@ -59,11 +59,11 @@ func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 		}
 	}
 	if len(z.Others) != 2 || z.Container < z.Max*1.05+192*mib {
-		t.Errorf("%+v", z)
+		t.Errorf("the sizing is %+v", z)
 	}
 	first := r.Advice[0]
 	if !strings.HasPrefix(first.Text, "Give the JVM -Xms328m -Xmx328m, and its container about 536 MiB") || !strings.Contains(first.Evidence, "Live set 100 MiB at its peak in 1.2 d, after 120 old cycles") || !strings.HasSuffix(first.Evidence, "Confidence is good.") {
-		t.Errorf("%+v", first)
+		t.Errorf("the first advice is %+v", first)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 			}
 			last := r.Advice[len(r.Advice)-1]
 			if !strings.HasPrefix(last.Text, "No size of the heap is recommended: "+z.Refused) {
-				t.Errorf("%+v", last)
+				t.Errorf("the last advice is %+v", last)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestASuspectedStopHasTheLinesAroundIt(t *testing.T) {
 			}
 			s := r.Suspected[0]
 			if s.Suspicion != c.suspicion || len(s.Lines) != c.own || !slices.Equal(messages(s.Before), c.before) || !slices.Equal(messages(s.After), c.after) {
-				t.Errorf("%+v", s)
+				t.Errorf("the suspect is %+v", s)
 			}
 		})
 	}
@@ -66,12 +66,12 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	}
 	for _, s := range r.Suspected {
 		if len(s.Before)+len(s.After) > 2*around || len(s.Lines) != 2 {
-			t.Errorf("%+v", s)
+			t.Errorf("the suspect has too many lines: %+v", s)
 		}
 	}
 	var out bytes.Buffer
 	if err := r.Pauses(&out, view.Style{}); err != nil || !strings.Contains(out.String(), "and 80 shorter ones") {
-		t.Errorf("%v: %s", err, out.String())
+		t.Errorf("error %v, the pauses are %s", err, out.String())
 	}
 }
 
@@ -115,7 +115,7 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 	}
 	one := write(t, "gc.log", log.String())
 	if r := reportOn(t, Config{}, one); !strings.HasPrefix(r.HeapAfter(), "129") || !strings.HasSuffix(r.HeapAfter(), ", +360 MiB/h") {
-		t.Errorf("%q", r.HeapAfter())
+		t.Errorf("the heap after collections is %q", r.HeapAfter())
 	}
 	if r := reportOn(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != view.Size(5<<20) {
 		t.Errorf("without a trend: %q", r.HeapAfter())
@@ -145,7 +145,7 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 		}
 		for _, a := range r.Advice {
 			if strings.Contains(a.Evidence, "on a CPU") && !strings.Contains(a.Evidence, "a pause of "+want.text+" or longer") {
-				t.Errorf("%s: %s", floor, a.Evidence)
+				t.Errorf("with floor %s, the evidence is %s", floor, a.Evidence)
 			}
 		}
 	}

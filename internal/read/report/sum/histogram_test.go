@@ -77,7 +77,7 @@ func TestThinKeepsTheLargestOfEverySpan(t *testing.T) {
 	thin := newThin()
 	n := 0
 	for i := range int64(100_000) {
-		at := (i*7919%100_000 - 50_000) * 1e7 // in no order, and before zero
+		at := (i*7919%100_000 - 50_000) * 1e7 // not in order, and half of them below zero
 		value := 1.0
 		if at == 333*1e9 {
 			value = 5

@@ -25,11 +25,11 @@ func TestFlagsOfTwoReportsAreCompared(t *testing.T) {
 	}{
 		"different": {report("-Xmx1g -XX:+UseG1GC -XX:MaxGCPauseMillis=50 -Xshare:off"), report("-Xmx2g -XX:-UseG1GC -Xshare:off -XX:+UseZGC"), [][]string{
 			{"-XX:MaxGCPauseMillis", "50", "–", "removed"}, {"-XX:UseG1GC", "on", "off", "changed"}, {"-XX:UseZGC", "–", "on", "added"}, {"-Xmx", "1g", "2g", "changed"}}},
-		"the last one counts": {report("-Xmx1g -Xmx2g"), report("-Xmx2g"), nil},
-		"of several runs":     {report("-Xmx1g", "", "-Xmx1g -Xss1m"), report("-Xmx1g", "-Xmx2g"), [][]string{{"-Xmx", "1g", "several", "changed"}, {"-Xss", "several", "–", "removed"}}},
-		"not known of one":    {report("-Xmx1g"), report(""), nil},
-		"cut":                 {report("-Xmx1g -Xs…"), report("-Xmx2g -Xss1m -Xmn3m"), [][]string{{"-Xmx", "1g", "2g", "changed"}}},
-		"long":                {report("-XX:" + strings.Repeat("x", 900) + "=1"), report("-Xmx1g"), [][]string{{"-XX:" + strings.Repeat("x", 33) + "…", "1", "–", "removed"}, {"-Xmx", "–", "1g", "added"}}},
+		"the last one counts":    {report("-Xmx1g -Xmx2g"), report("-Xmx2g"), nil},
+		"of several runs":        {report("-Xmx1g", "", "-Xmx1g -Xss1m"), report("-Xmx1g", "-Xmx2g"), [][]string{{"-Xmx", "1g", "several", "changed"}, {"-Xss", "several", "–", "removed"}}},
+		"no flags in one report": {report("-Xmx1g"), report(""), nil},
+		"cut":                    {report("-Xmx1g -Xs…"), report("-Xmx2g -Xss1m -Xmn3m"), [][]string{{"-Xmx", "1g", "2g", "changed"}}},
+		"long":                   {report("-XX:" + strings.Repeat("x", 900) + "=1"), report("-Xmx1g"), [][]string{{"-XX:" + strings.Repeat("x", 33) + "…", "1", "–", "removed"}, {"-Xmx", "–", "1g", "added"}}},
 	} {
 		if diff := cmp.Diff(test.want, compareFlags(test.a, test.b)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
@@ -40,6 +40,6 @@ func TestFlagsOfTwoReportsAreCompared(t *testing.T) {
 		t.Errorf("%d rows, last %q", len(rows), last)
 	}
 	if text := Compare(report("-Xmx1g"), report("-Xmx2g")); text[len(text)-1][0] != "-Xmx" {
-		t.Errorf("%q", text)
+		t.Errorf("the rows are %q", text)
 	}
 }

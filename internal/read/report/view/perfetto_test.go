@@ -35,7 +35,7 @@ func TestATraceHasATrackForEachKind(t *testing.T) {
 			ends[e.Track] = e.Begin + e.Long
 		case "C":
 			if e.Begin != 1e6 || e.Args["bytes"] != float64(1<<20) {
-				t.Errorf("%+v", e)
+				t.Errorf("the counter is %+v", e)
 			}
 		}
 	}

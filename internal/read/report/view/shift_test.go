@@ -109,6 +109,6 @@ func TestADifferenceHasItsSignAndItsUnit(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint((Difference{format: percent}).signed(nil)); got != none {
-		t.Errorf("%q", got)
+		t.Errorf("no difference is shown as %q", got)
 	}
 }
