@@ -64,7 +64,7 @@ func TestDestinationThatIsAwayIsWaitedFor(t *testing.T) {
 				}
 			}
 			if left, err := filepath.Glob(filepath.Join(dest, "*", "*")); name == "another's directory" && (len(left) > 0 || err != nil) {
-				t.Errorf("created in the other directory: %v", left)
+				t.Errorf("files were created in the other directory: %v", left)
 			}
 			must(t, os.RemoveAll(dest))
 			rename(t, moved, dest)
@@ -117,11 +117,11 @@ func TestReplacedDestinationIsTaken(t *testing.T) {
 				t.Fatal(replaced, err)
 			}
 			if !bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "destination was replaced or emptied") {
-				t.Errorf("key %x, want %x; log: %s", s.Key(), key, s.log)
+				t.Errorf("the key is %x, want %x; log: %s", s.Key(), key, s.log)
 			}
 			second := openStore(t, dest, DefaultConfig())
 			if err := second.Acquire(t.Context()); err == nil {
-				t.Error("it is not locked")
+				t.Error("the new directory is not locked")
 			}
 			if err := str.Resume(m, 1<<20); !errors.Is(err, ErrMark) {
 				t.Fatal(err)
@@ -152,7 +152,7 @@ func TestDestinationOfAnotherSidecarIsNotTaken(t *testing.T) {
 		t.Fatal(replaced, err)
 	}
 	if !bytes.Equal(s.Key(), second.Key()) {
-		t.Error("the key is not the directory's key")
+		t.Error("the store's key is not the directory's")
 	}
 }
 
@@ -179,7 +179,7 @@ func TestCommittedSegmentsThatComeBackStay(t *testing.T) {
 				place(t, str, m)
 				gone := str.Mark()
 				if !gone.Gone || gone.Segment != m.Segment {
-					t.Errorf("%+v stands for %+v", gone, m)
+					t.Errorf("the mark is %+v, and was %+v before the directory was moved", gone, m)
 				}
 				appendAll(t, str, lines(3, 500)) // and never committed
 				if restart {
@@ -215,7 +215,7 @@ func TestMarkThatGoesBackDeletesNothingCommitted(t *testing.T) {
 	must(t, str.Resume(marks[2], 0))
 	for _, m := range []segment.Mark{{}, marks[0]} {
 		if err := str.Resume(m, 1<<20); !errors.Is(err, ErrMark) {
-			t.Errorf("%+v: %v", m, err)
+			t.Errorf("Resume(%+v): %v", m, err)
 		}
 	}
 	wantContents(t, dest, "gc", join(lines(0, int(minSegment)), lines(1, int(minSegment)), lines(2, int(minSegment))))

@@ -56,18 +56,18 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 	const unseen = 3 * lockPoll
 	for name, c := range map[string]struct {
 		text  string
-		waits time.Duration // how long at least until it is refused; negative: until it is canceled
+		waits time.Duration // how long at least the second sidecar waits before it gives up; negative: until it is canceled
 		says  string
 	}{
-		"ourselves":                           {in(us.Place, us.PID), lockPoll, ""},
-		"one that lives":                      {in(us.Place, child(t).Process.Pid), lockPoll, ""},
-		"one that was killed":                 {in(us.Place, killed(t).Process.Pid), -1, "it was killed"},
-		"one that has just gone":              {in(us.Place, 1<<22+1), -1, "it was killed"},
-		"our number in another container":     {in("boot/pid:[1]", us.PID), unseen, "another machine"},
-		"no such number here, but there":      {in("boot/pid:[1]", 1<<22+1), unseen, "another machine"},
-		"one that does not know where it is":  {in("", us.PID), unseen, "another machine"},
-		"one that says less, of an older one": {fmt.Sprintf("host %q, pid %d\n", us.Host, us.PID), unseen, "another machine"},
-		"nobody, for a moment":                {"", unseen, "another machine"},
+		"this process":                           {in(us.Place, us.PID), lockPoll, ""},
+		"a living process":                       {in(us.Place, child(t).Process.Pid), lockPoll, ""},
+		"a killed process":                       {in(us.Place, killed(t).Process.Pid), -1, "it was killed"},
+		"a number that no process has":           {in(us.Place, 1<<22+1), -1, "it was killed"},
+		"this number in another container":       {in("boot/pid:[1]", us.PID), unseen, "another machine"},
+		"a number of another container":          {in("boot/pid:[1]", 1<<22+1), unseen, "another machine"},
+		"a process that does not know its place": {in("", us.PID), unseen, "another machine"},
+		"a process of an older release":          {fmt.Sprintf("host %q, pid %d\n", us.Host, us.PID), unseen, "another machine"},
+		"an empty lock file":                     {"", unseen, "another machine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dest := t.TempDir()
@@ -89,14 +89,14 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 			took := time.Since(begin)
 			switch {
 			case c.waits < 0 && (!errors.Is(err, context.Canceled) || context.Cause(ctx) != enough):
-				t.Errorf("it did not wait: %v (%v)", err, context.Cause(ctx))
+				t.Errorf("the second sidecar did not wait: %v (%v)", err, context.Cause(ctx))
 			case c.waits >= 0 && (err == nil || !strings.Contains(err.Error(), "in use by another ullage")):
-				t.Errorf("after %s: %v", took, err)
+				t.Errorf("after %s, the error is %v", took, err)
 			case took < c.waits: // it tries at least once more: the first time the holder may have been a reader, see OwnerOf
-				t.Errorf("it took %s, want %s", took, c.waits)
+				t.Errorf("the second sidecar gave up after %s, want %s", took, c.waits)
 			}
 			if log := second.log.String(); !strings.Contains(log, c.says) || strings.Count(log, "\n") > 1 {
-				t.Errorf("it logged %q, want %q once", log, c.says)
+				t.Errorf("the second sidecar logged %q, want %q once", log, c.says)
 			}
 			must(t, first.Close())
 			must(t, second.dest.lock.take(t.Context(), unseen)) // whichever process held it

@@ -22,7 +22,7 @@ func TestNumberOfTheCheckpointOutlivesAProcess(t *testing.T) {
 	for _, n := range []uint64{7, 1 << 40, math.MaxUint64, 8} {
 		s.SetNumber(n)
 		if other := openStore(t, dest, DefaultConfig()); other.Number() != n || s.Number() != n {
-			t.Errorf("%d and %d, want %d", other.Number(), s.Number(), n)
+			t.Errorf("the numbers are %d and %d, want %d", other.Number(), s.Number(), n)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestNumberThatIsNone(t *testing.T) {
 			}
 			s.SetNumber(9)
 			if other := openStore(t, dest, DefaultConfig()); other.Number() != 9 {
-				t.Errorf("it is not replaced: %d", other.Number())
+				t.Errorf("the damaged number is not replaced: %d", other.Number())
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestNumberThatCannotBeRecorded(t *testing.T) {
 	s.SetNumber(1)
 	s.SetNumber(2)
 	if n := strings.Count(s.log.String(), "recording the number of the checkpoint failed"); n != 1 || s.Number() != 0 {
-		t.Errorf("logged %d times, number %d", n, s.Number())
+		t.Errorf("the failure was logged %d times, and the number is %d", n, s.Number())
 	}
 	must(t, os.Remove(numberFile(dest)))
 	s.SetNumber(3)
@@ -103,7 +103,7 @@ func TestResumeDeletesOneSegmentAtMost(t *testing.T) {
 		must(t, s.Close())
 		str = openStore(t, dest, cfg).Stream("gc")
 		if err := str.Resume(marks[0], 1<<20); err == nil || !strings.Contains(err.Error(), "are after the mark") {
-			t.Errorf("the zero mark %t: %v", zero, err)
+			t.Errorf("with the zero mark (%t), the error is %v", zero, err)
 		}
 		wantContents(t, dest, "gc", want)
 		must(t, str.Resume(marks[len(marks)-2], 1<<20))

@@ -97,19 +97,19 @@ func checkRecovery(t *testing.T, how segment.Compression, name string, data, wan
 	must(t, err)
 	wantContents(t, dest, "gc", want)
 	if !bytes.Equal(tail, last(want, TailBytes)) {
-		t.Fatalf("tail is %q", tail)
+		t.Fatalf("the tail is %q", tail)
 	}
 	if got := str.Mark().Offset; cut != int64(len(data))-got {
-		t.Fatalf("cut %d of %d, kept %d", cut, len(data), got)
+		t.Fatalf("Recover cut %d of %d bytes and kept %d", cut, len(data), got)
 	}
 	if got := testutil.ToFloat64(s.metrics.cut); got != float64(cut) {
-		t.Fatalf("counted %v, cut %d", got, cut)
+		t.Fatalf("%v bytes are counted as cut, want %d", got, cut)
 	}
 	if logged := strings.Count(s.log.String(), "\n"); logged != min(1, int(cut)) {
 		t.Fatalf("logged %d lines:\n%s", logged, s.log)
 	}
 	if (len(want) == 0) != (str.Mark() == segment.Mark{}) {
-		t.Fatalf("mark is %+v", str.Mark())
+		t.Fatalf("the mark is %+v", str.Mark())
 	}
 	appendAll(t, str, lines(9, 300))
 	m := sync(t, str)
@@ -119,7 +119,7 @@ func checkRecovery(t *testing.T, how segment.Compression, name string, data, wan
 	wantContents(t, dest, "gc", join(want, lines(9, 300)))
 	again, cut, err := str.Recover()
 	if err != nil || cut != 0 || !bytes.Equal(again, last(join(want, lines(9, 300)), TailBytes)) {
-		t.Fatalf("a second recovery: tail of %d, cut %d, %v", len(again), cut, err)
+		t.Fatalf("a second recovery returned a tail of %d bytes and cut %d, error %v", len(again), cut, err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestRecoverReadsTheTailBackAcrossSegments(t *testing.T) {
 			tail, cut, err := str.Recover()
 			must(t, err)
 			if cut != 0 || !bytes.Equal(tail, last(all, TailBytes)) {
-				t.Fatalf("after %d bytes: tail of %d, cut %d", len(all), len(tail), cut)
+				t.Fatalf("after %d bytes, Recover returned a tail of %d bytes and cut %d", len(all), len(tail), cut)
 			}
 			appendAll(t, str, lines(int64(i), 900))
 			sync(t, str)
@@ -145,7 +145,7 @@ func TestRecoverReadsTheTailBackAcrossSegments(t *testing.T) {
 		}
 		for i, seg := range segs {
 			if seg.Seq != uint64(i+1) {
-				t.Errorf("number %d at %d", seg.Seq, i)
+				t.Errorf("segment number %d is at index %d", seg.Seq, i)
 			}
 		}
 	})
@@ -166,7 +166,7 @@ func TestRecoverDeletesEmptiedSegmentsAndVerifiesTheOneBefore(t *testing.T) {
 		tail, cut, err := str.Recover()
 		must(t, err)
 		if cut != 14 || !bytes.Equal(tail, lines(1, 500)) || str.Mark().Segment != m.Segment || !str.Mark().Sealed {
-			t.Fatalf("cut %d, tail of %d, mark %+v", cut, len(tail), str.Mark())
+			t.Fatalf("Recover cut %d bytes and returned a tail of %d; the mark is %+v", cut, len(tail), str.Mark())
 		}
 		appendAll(t, str, lines(2, 500))
 		next, _ := segment.ParseName(sync(t, str).Segment)

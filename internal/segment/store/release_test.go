@@ -44,17 +44,17 @@ func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 			}
 			must(t, s.Maintain(now))
 			if got := namesOf(t, dest, "living"); !slices.Equal(got, []string{first.Segment}) {
-				t.Errorf("the living stream has %v", got)
+				t.Errorf("the living stream has the segments %v", got)
 			}
 			over, err := filepath.Glob(filepath.Join(dest, "over-*"))
 			must(t, err)
 			if want := map[string]int{"bytes": 4, "age": 0}[name]; len(over) != want {
-				t.Errorf("kept %v, want %d", over, want)
+				t.Errorf("the directories %v are left, want %d", over, want)
 			}
 			used := s.used()
 			must(t, s.scan())
 			if s.used() != used {
-				t.Errorf("takes %+v, the disk says %+v", used, s.used())
+				t.Errorf("the store counts %+v, but the disk has %+v", used, s.used())
 			}
 		})
 	}
@@ -78,10 +78,10 @@ func TestReleasedStreamResumes(t *testing.T) {
 				return nil
 			})
 			if (err != nil) != killed || saved != gone(before) {
-				t.Fatalf("mark %+v, error %v", saved, err)
+				t.Fatalf("the saved mark is %+v, error %v", saved, err)
 			}
 			if got := namesOf(t, dest, "gc"); (len(got) > 0) != killed {
-				t.Errorf("%v are there", got)
+				t.Errorf("the stream has the segments %v", got)
 			}
 			must(t, s.Close())
 			for range 2 { // uncommitted bytes are cut off
@@ -95,7 +95,7 @@ func TestReleasedStreamResumes(t *testing.T) {
 					wantContents(t, dest, "gc", lines(2, 100))
 				}
 				if str.seg.Seq < 2 {
-					t.Errorf("it continues with %s", str.seg.Name)
+					t.Errorf("the stream continues with %s", str.seg.Name)
 				}
 				must(t, s.Close())
 			}
@@ -116,25 +116,25 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 		saves := 0
 		err := s.Store.Maintain(later, func([]*Stream) error { saves++; return errors.New("interrupted") })
 		if err == nil || saves != 1 {
-			t.Errorf("saved %d times, %v", saves, err)
+			t.Errorf("the checkpoint was saved %d times, error %v", saves, err)
 		}
 		if got := namesOf(t, dest, "gc"); !slices.Equal(got, []string{before.Segment}) {
-			t.Fatalf("%v are there", got)
+			t.Fatalf("the stream has the segments %v", got)
 		}
 		used := s.used()
 		must(t, s.scan())
 		if s.used() != used {
-			t.Errorf("takes %+v, the disk says %+v", used, s.used())
+			t.Errorf("the store counts %+v, but the disk has %+v", used, s.used())
 		}
 	}
 	appendAll(t, str, lines(2, 4096)) // the stream is still usable
 	if m := sync(t, str); m.Seq() != before.Seq()+1 {
-		t.Errorf("it continues with %+v after %+v", m, before)
+		t.Errorf("the stream continues with %+v after %+v", m, before)
 	}
 	must(t, s.Maintain(time.Now()))
 	must(t, s.Maintain(later.Add(time.Hour)))
 	if got := namesOf(t, dest, "gc"); len(got) != 0 {
-		t.Errorf("%v are there", got)
+		t.Errorf("the stream has the segments %v", got)
 	}
 }
 
@@ -170,10 +170,10 @@ func TestLedgerAgreesWithTheDisk(t *testing.T) {
 		known, window := s.used(), slices.Clone(s.ledger.oldest)
 		must(t, s.scan())
 		if known != s.used() || len(window) != len(s.ledger.oldest) {
-			t.Fatalf("after %d it knows %+v and %d segments, the disk has %+v and %d", i, known, len(window), s.used(), len(s.ledger.oldest))
+			t.Fatalf("after step %d, the store counts %+v and %d segments, but the disk has %+v and %d", i, known, len(window), s.used(), len(s.ledger.oldest))
 		}
 		if used := s.used(); used.bytes > 200<<10 {
-			t.Fatalf("%+v are in use", used)
+			t.Fatalf("the destination takes %+v", used)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestDirectoriesOfOthersAreLeftAlone(t *testing.T) {
 		must(t, s.Maintain(time.Now()))
 	}
 	if got := namesOf(t, dest, "gc"); len(got) != 2 {
-		t.Errorf("kept %v, want two", got)
+		t.Errorf("the segments %v are left, want two", got)
 	}
 	for _, dir := range []string{"empty", "mounted", "full/note.txt", "lost+found"} {
 		if _, err := os.Stat(filepath.Join(dest, dir)); err != nil {
@@ -214,14 +214,14 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 		bytes settings.Size
 		age   time.Duration
 		after time.Duration
-		over  bool // the stream ended then
+		over  bool // the stream has ended
 		first uint64
 	}{
-		"bytes":                    {bytes: 25 * segment.PageBytes, first: 16},
-		"age":                      {age: time.Hour, after: 59 * time.Minute, first: 1},
-		"past the age":             {age: time.Hour, after: 61 * time.Minute},
-		"bytes, of one over":       {bytes: 2 * segment.PageBytes, over: true, first: 9},
-		"past the age of one over": {age: time.Hour, after: 61 * time.Minute, over: true},
+		"by bytes":             {bytes: 25 * segment.PageBytes, first: 16},
+		"below the age":        {age: time.Hour, after: 59 * time.Minute, first: 1},
+		"above the age":        {age: time.Hour, after: 61 * time.Minute},
+		"by bytes, ended":      {bytes: 2 * segment.PageBytes, over: true, first: 9},
+		"above the age, ended": {age: time.Hour, after: 61 * time.Minute, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dest := memory(t)
@@ -251,11 +251,11 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 			}
 			must(t, err)
 			if c.first == 0 && len(segs) > 0 || c.first > 0 && (len(segs) == 0 || segs[0].Seq != c.first) {
-				t.Errorf("kept %d segments, the first is %+v", len(segs), segs[:min(1, len(segs))])
+				t.Errorf("%d segments are left, the first is %+v", len(segs), segs[:min(1, len(segs))])
 			}
 			for i := range segs {
 				if segs[i].Seq != segs[0].Seq+uint64(i) {
-					t.Fatalf("there is a hole before %s", segs[i].Name)
+					t.Fatalf("a segment is missing before %s", segs[i].Name)
 				}
 			}
 		})

@@ -26,7 +26,7 @@ func TestResumeCutsWhatWasNotCommitted(t *testing.T) {
 		must(t, str.Resume(m, 1<<20))
 		wantContents(t, dest, "gc", lines(1, 5000))
 		if str.Mark() != m || str.Dirty() {
-			t.Fatalf("mark %+v, want %+v", str.Mark(), m)
+			t.Fatalf("the mark is %+v, want %+v", str.Mark(), m)
 		}
 		appendAll(t, str, lines(3, 5000))
 		if next := sync(t, str); next.Segment != m.Segment {
@@ -54,7 +54,7 @@ func TestResumeDeletesNewerSegmentsAndCutsTheSealedOne(t *testing.T) {
 	must(t, str.Resume(m, 1<<20))
 	wantContents(t, dest, "gc", lines(1, 1000))
 	if segs, _ := segment.List(filepath.Join(dest, "gc")); len(segs) != 1 {
-		t.Fatalf("segments left: %+v", segs)
+		t.Fatalf("the segments %+v are left, want one", segs)
 	}
 	appendAll(t, str, lines(2, 5000), lines(3, 1000))
 	sync(t, str)
@@ -107,7 +107,7 @@ func TestResumeChangesNothingWhenTheMarkDoesNotFit(t *testing.T) {
 		"no name":         {segment.Mark{Offset: 3}, 1 << 20},
 	} {
 		if err := str.Resume(c.m, c.maxCut); !errors.Is(err, ErrMark) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the error of Resume is %v", name, err)
 		}
 		wantContents(t, dest, "gc", lines(1, 5000))
 	}
@@ -121,7 +121,7 @@ func TestZeroMarkIsTheBeginningOfAnEmptyStream(t *testing.T) {
 	s := openStore(t, dest, DefaultConfig())
 	str := s.Stream("gc")
 	if tail, cut, err := str.Recover(); err != nil || cut != 0 || len(tail) != 0 || str.Mark() != (segment.Mark{}) {
-		t.Fatalf("%q, %d, %v, %+v", tail, cut, err, str.Mark())
+		t.Fatalf("Recover returned %q, %d, error %v; the mark is %+v", tail, cut, err, str.Mark())
 	}
 	appendAll(t, str, lines(1, 100))
 	str.Abandon()

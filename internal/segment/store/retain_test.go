@@ -21,13 +21,13 @@ func retaining(bytes settings.Size, age time.Duration) Config {
 	return Config{Compress: segment.None, SegmentBytes: 4 * settings.Ki, RetainBytes: bytes, RetainAge: age}
 }
 
-// seal appends and syncs one segment of exactly 4 KiB.
+// sealOne appends and syncs one segment of exactly 4 KiB.
 func sealOne(t *testing.T, str *Stream) segment.Mark {
 	t.Helper()
 	appendAll(t, str, append(lines(1, 4096)[:4095], '\n'))
 	m := sync(t, str)
 	if !m.Sealed {
-		t.Fatalf("not sealed: %+v", m)
+		t.Fatalf("the segment is not sealed: %+v", m)
 	}
 	return m
 }
@@ -49,7 +49,7 @@ func namesOf(t *testing.T, dest, stream string) []string {
 func (s *testStore) wantGauges(t *testing.T, count int, bytes int64) {
 	t.Helper()
 	if c, b := testutil.ToFloat64(s.metrics.segments), testutil.ToFloat64(s.metrics.bytes); c != float64(count) || b != float64(bytes) {
-		t.Errorf("gauges say %v segments of %v bytes, want %d of %d", c, b, count, bytes)
+		t.Errorf("the gauges are %v segments of %v bytes, want %d of %d", c, b, count, bytes)
 	}
 }
 
@@ -69,11 +69,11 @@ func TestRetentionByBytesDeletesTheOldestOfAllStreams(t *testing.T) {
 	slices.Sort(got)
 	want := slices.Sorted(slices.Values(kept[6:]))
 	if !slices.Equal(got, want) {
-		t.Errorf("kept %v, want %v", got, want)
+		t.Errorf("the segments %v are left, want %v", got, want)
 	}
 	s.wantGauges(t, 4, 4*4096)
 	if n := testutil.ToFloat64(s.metrics.deleted.WithLabelValues(reasonBytes)); n != 6 {
-		t.Errorf("%v deleted, want 6", n)
+		t.Errorf("%v segments are counted as deleted, want 6", n)
 	}
 	must(t, s.scan())
 	must(t, s.Maintain(time.Now()))
@@ -89,10 +89,10 @@ func TestSegmentThatWasWrittenLastStays(t *testing.T) {
 	m := sealOne(t, open)
 	must(t, s.Maintain(time.Now().Add(time.Hour)))
 	if got := namesOf(t, dest, "open"); !slices.Equal(got, []string{m.Segment}) {
-		t.Errorf("open stream has %v", got)
+		t.Errorf("the open stream has the segments %v", got)
 	}
 	if _, err := os.Stat(filepath.Join(dest, "ended")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory of the ended stream: %v", err)
+		t.Errorf("the directory of the ended stream is still there: %v", err)
 	}
 	must(t, open.Resume(m, 0))
 	s.wantGauges(t, 1, 4096)
@@ -131,14 +131,14 @@ func TestRetentionByAgeGoesByTheLastWrite(t *testing.T) {
 	s.wantGauges(t, 3, 3*4096)
 	must(t, s.Maintain(time.Now().Add(61*time.Minute)))
 	if got := namesOf(t, dest, "gc"); len(got) > 0 {
-		t.Errorf("kept %v", got)
+		t.Errorf("the segments %v are left", got)
 	}
 	if n := testutil.ToFloat64(s.metrics.deleted.WithLabelValues(reasonAge)); n != 3 {
-		t.Errorf("%v deleted, want 3", n)
+		t.Errorf("%v segments are counted as deleted, want 3", n)
 	}
 	appendAll(t, str, lines(1, 100))
 	if m := sync(t, str); m.Seq() != 4 {
-		t.Errorf("it continues with number %d, want 4", m.Seq())
+		t.Errorf("the stream continues with number %d, want 4", m.Seq())
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRetentionOfStreamsOfEarlierProcesses(t *testing.T) {
 	must(t, s.Maintain(time.Now()))
 	for name, want := range map[string]bool{"gc-1": false, "lost+found": true} {
 		if _, err := os.Stat(filepath.Join(dest, name)); (err == nil) != want {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Stat returned the error %v", name, err)
 		}
 	}
 	s.wantGauges(t, 0, 0)
@@ -175,13 +175,13 @@ func TestRetentionOfMoreSegmentsThanItRemembers(t *testing.T) {
 	for range count/maxDeletes + 3 {
 		must(t, s.Maintain(time.Now()))
 		if n := len(s.ledger.oldest); n > 2*windowSegments {
-			t.Fatalf("remembers %d", n)
+			t.Fatalf("the store remembers %d segments", n)
 		}
 	}
 	s.wantGauges(t, 10, 20)
 	names := namesOf(t, dest, "gc")
 	if first, _ := segment.ParseName(names[0]); len(names) != 10 || first.Seq != count-9 {
-		t.Errorf("kept %v", names)
+		t.Errorf("the segments %v are left", names)
 	}
 }
 
@@ -200,11 +200,11 @@ func TestSegmentThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 	must(t, os.Remove(path))
 	must(t, os.Mkdir(path, 0o750))
 	if err := s.Maintain(time.Now()); err == nil {
-		t.Fatal("no error")
+		t.Fatal("Maintain did not report that a segment cannot be deleted")
 	}
 	must(t, s.Maintain(time.Now()))
 	if got := namesOf(t, dest, "gc"); len(got) != 1 {
-		t.Errorf("kept %v", got)
+		t.Errorf("the segments %v are left", got)
 	}
 	must(t, s.Maintain(time.Now().Add(2*rescanAfter)))
 	s.wantGauges(t, 1, 4096)
@@ -248,13 +248,13 @@ func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 		for range 2 {
 			must(t, s.Maintain(time.Now()))
 			if young, old := namesOf(t, dest, "young"), namesOf(t, dest, "old"); len(young) != 1 || len(old) != 0 {
-				t.Errorf("ahead by %s: young segments %v, old ones %v", ahead, young, old)
+				t.Errorf("with a clock ahead by %s, the young segments are %v and the old ones %v", ahead, young, old)
 			}
 			s.ledger.forget() // the second scan must find the same
 		}
 		must(t, s.Maintain(time.Now().Add(31*time.Minute)))
 		if left := namesOf(t, dest, "young"); len(left) > 0 {
-			t.Errorf("ahead by %s: after half an hour %v is left", ahead, left)
+			t.Errorf("with a clock ahead by %s, %v are left after half an hour", ahead, left)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestStepOfTheClockChangesNoAge(t *testing.T) {
 	for step, want := range map[time.Duration]time.Duration{0: 11 * time.Minute, time.Hour: 11 * time.Minute, -time.Hour: 0} {
 		// The time of the system clock, and the time since Open of the monotonic clock.
 		if got := l.age(wrote, after(step), 10*time.Minute); got != want {
-			t.Errorf("a step of %s: age %s, want %s", step, got, want)
+			t.Errorf("after a step of %s, the age is %s, want %s", step, got, want)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func wantSince(t *testing.T, dest string, begun time.Time) (skipped int64) {
 		skipped += n
 		from := max(0, bytes.Index(all, fmt.Appendf(nil, "[%04d]", minute)))
 		if !bytes.HasSuffix(all, raw) || len(raw) < len(all)-from {
-			t.Fatalf("since minute %d: %d bytes of %d, want at least %d", minute, len(raw), len(all), len(all)-from)
+			t.Fatalf("since minute %d, %d of %d bytes were read, want at least %d", minute, len(raw), len(all), len(all)-from)
 		}
 	}
 	return skipped
@@ -85,7 +85,7 @@ func TestSeek(t *testing.T) {
 		good, err := os.ReadFile(path)
 		must(t, err)
 		if n := len(seek.Parse(good)); n < 70 {
-			t.Fatalf("%d entries", n)
+			t.Fatalf("the seek file has %d entries", n)
 		}
 		size := str.Mark().Offset
 		if n := wantSince(t, dest, begun); n < 8*size {
@@ -153,7 +153,7 @@ func TestSeekFileContinues(t *testing.T) {
 		must(t, str.Resume(m, 1<<20))
 		logMinutes(t, str, begun, 20, 22)
 		if got := entries(); len(got) != n-18 {
-			t.Errorf("%d entries, %d before", len(got), n)
+			t.Errorf("the seek file has %d entries, and had %d before", len(got), n)
 		}
 		logMinutes(t, str, begun, 22, 200)
 		wantSince(t, dest, begun)
@@ -167,7 +167,7 @@ func TestSeekFileContinues(t *testing.T) {
 		str = freshStream(t, openStore(t, dest, configOf(how)), "gc")
 		logMinutes(t, str, time.Now(), 1, 3)
 		if got := entries(); len(got) != 2 || got[0].Seq != 1 {
-			t.Errorf("%d entries for a stream that begins again", len(got))
+			t.Errorf("the seek file has %d entries for a stream that begins again", len(got))
 		}
 	})
 }
@@ -185,18 +185,18 @@ func TestSeekFileIsBounded(t *testing.T) {
 		known := s.used()
 		must(t, s.scan())
 		if is := s.used(); is != known {
-			t.Fatalf("minute %d: %+v, and the disk has %+v", minute, known, is)
+			t.Fatalf("at minute %d, the store counts %+v, but the disk has %+v", minute, known, is)
 		}
 		stat, err := os.Stat(filepath.Join(dest, "gc", seek.Name))
 		if err != nil && minute > 0 || err == nil && stat.Size() > 4<<10 {
-			t.Fatalf("minute %d: %v, %v", minute, stat, err)
+			t.Fatalf("at minute %d, the seek file is %v, error %v", minute, stat, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dest, "a")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory of the oldest stream: %v", err)
+		t.Errorf("the directory of the oldest stream is still there: %v", err)
 	}
 	if used := s.used(); used.bytes > 96<<10 {
-		t.Errorf("%+v are used", used)
+		t.Errorf("the destination takes %+v", used)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestSeekAcrossARestart(t *testing.T) {
 		read()
 		all := contents(t, dest, "gc")
 		if !bytes.HasSuffix(all, got) || bytes.Count(got, []byte("]")) >= bytes.Count(all, []byte("]")) || from == 0 || f.Frame().From != from {
-			t.Errorf("%d bytes of %d, from byte %d", len(got), len(all), from)
+			t.Errorf("%d of %d bytes were read, from byte %d", len(got), len(all), from)
 		}
 	})
 }

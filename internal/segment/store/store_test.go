@@ -30,7 +30,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	s := openStore(t, dest, DefaultConfig())
 	key := bytes.Clone(s.Key())
 	if len(key) != 32 || bytes.Equal(key, make([]byte, 32)) {
-		t.Fatalf("key is %x", key)
+		t.Fatalf("the key is %x", key)
 	}
 	must(t, s.Close())
 	s = openStore(t, dest, DefaultConfig())
@@ -42,10 +42,10 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	must(t, os.WriteFile(path, key[:7], 0o600))
 	s = openStore(t, dest, DefaultConfig())
 	if len(s.Key()) != 32 || bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "damaged key") {
-		t.Fatalf("key is %x; log:\n%s", s.Key(), s.log)
+		t.Fatalf("the key is %x; log:\n%s", s.Key(), s.log)
 	}
 	if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, s.Key()) {
-		t.Fatalf("stored %x, %v", stored, err)
+		t.Fatalf("the stored key is %x, error %v", stored, err)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestErrorOfOpenTeaches(t *testing.T) {
 	for _, dest := range []string{file, filepath.Join(file, "below")} {
 		_, err := Open(dest, DefaultConfig(), nil, nil)
 		if err == nil || !strings.Contains(err.Error(), dest) || !strings.Contains(err.Error(), "name a directory") {
-			t.Errorf("%s: %v", dest, err)
+			t.Errorf("%s: the error is %v", dest, err)
 		}
 	}
 	err := explain(dir, "write to", unix.EACCES)
@@ -105,7 +105,7 @@ func TestDescriptorsOfManyStreams(t *testing.T) {
 		must(t, str.CloseIdle())
 	}
 	if after := descriptors(t); after > before {
-		t.Errorf("%d descriptors became %d", before, after)
+		t.Errorf("%d open descriptors became %d", before, after)
 	}
 }
 

@@ -88,12 +88,12 @@ func TestFullSegmentIsSealedAndNeverChanges(t *testing.T) {
 	appendAll(t, str, lines(1, 3000))
 	first := sync(t, str)
 	if first.Sealed {
-		t.Fatalf("sealed too early: %+v", first)
+		t.Fatalf("the segment was sealed too early: %+v", first)
 	}
 	appendAll(t, str, lines(2, 3000))
 	full := sync(t, str)
 	if !full.Sealed || full.Segment != first.Segment || str.file != nil {
-		t.Fatalf("not sealed and closed: %+v", full)
+		t.Fatalf("the full segment is not sealed and closed: %+v", full)
 	}
 	path := filepath.Join(dest, "gc", full.Segment)
 	before, err := os.ReadFile(path)
@@ -113,7 +113,7 @@ func TestFullSegmentIsSealedAndNeverChanges(t *testing.T) {
 	}
 	wantContents(t, dest, "gc", join(lines(1, 3000), lines(2, 3000), lines(3, 100), lines(4, 100)))
 	if n := testutil.ToFloat64(s.metrics.sealed); n != 1 {
-		t.Errorf("%v sealed, want 1", n)
+		t.Errorf("%v segments are counted as sealed, want 1", n)
 	}
 }
 
@@ -125,16 +125,16 @@ func TestSegmentAgeSealsOnlyWhatIsSynced(t *testing.T) {
 	later := time.Now().Add(61 * time.Minute)
 	must(t, s.Maintain(later))
 	if str.Mark() != (segment.Mark{}) {
-		t.Fatalf("sealed before a sync: %+v", str.Mark())
+		t.Fatalf("the segment was sealed before a sync: %+v", str.Mark())
 	}
 	m := sync(t, str)
 	must(t, s.Maintain(time.Now().Add(59*time.Minute)))
 	if str.Mark().Sealed {
-		t.Fatal("sealed before its age")
+		t.Fatal("the segment was sealed too young")
 	}
 	must(t, s.Maintain(later))
 	if !str.Mark().Sealed {
-		t.Fatal("not sealed at its age")
+		t.Fatal("the segment was not sealed when it was old enough")
 	}
 	must(t, str.Resume(m, 0)) // the checkpoint's mark is from before the seal
 	appendAll(t, str, lines(2, 100))
@@ -160,7 +160,7 @@ func TestCloseIdleFreesTheDescriptorAndTheSegmentGoesOn(t *testing.T) {
 		}
 		appendAll(t, str, lines(2, 100))
 		if second := sync(t, str); second.Segment != first.Segment {
-			t.Fatalf("%s became %s", first.Segment, second.Segment)
+			t.Fatalf("after segment %s, the stream continues in %s", first.Segment, second.Segment)
 		}
 		wantContents(t, dest, "gc", join(lines(1, 100), lines(2, 100)))
 	})
@@ -227,6 +227,6 @@ func TestStreamDirectoryThatIsALinkIsNotFollowed(t *testing.T) {
 	}
 	must(t, s.Maintain(time.Now()))
 	if found, _ := os.ReadDir(elsewhere); len(found) != 0 {
-		t.Errorf("wrote %v", found)
+		t.Errorf("%v were written through a link", found)
 	}
 }

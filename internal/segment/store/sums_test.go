@@ -209,17 +209,17 @@ func TestTheFileOfSumsIsBounded(t *testing.T) {
 		known := s.used()
 		must(t, s.scan())
 		if is := s.used(); is != known {
-			t.Fatalf("segment %d: %+v, and the disk has %+v", n, known, is)
+			t.Fatalf("at segment %d, the store counts %+v, but the disk has %+v", n, known, is)
 		}
 		stat, err := os.Stat(filepath.Join(dest, "gc", index.Name))
 		if err != nil || stat.Size() > index.MaxBytes {
-			t.Fatalf("segment %d: %v, %v", n, stat, err)
+			t.Fatalf("at segment %d, the index is %v, error %v", n, stat, err)
 		}
 	}
 	if got := sums(t, dest, "gc"); len(got) < 4 || got[len(got)-1] != 2*most+40 {
 		t.Errorf("segments %d are summed up", got)
 	}
 	if _, err := os.Stat(filepath.Join(dest, "a")); !os.IsNotExist(err) {
-		t.Errorf("the directory of the oldest stream: %v", err)
+		t.Errorf("the directory of the oldest stream is still there: %v", err)
 	}
 }
