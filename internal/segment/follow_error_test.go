@@ -16,7 +16,7 @@ import (
 func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		if d.cfg.Compress == segment.None {
-			t.Skip("it has no frames")
+			t.Skip("a segment without compression has no frames")
 		}
 		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
@@ -36,12 +36,12 @@ func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 		defer once.Close()
 		raw, err := once.Next()
 		if string(raw) != "1\n" {
-			t.Fatalf("%q, %v", raw, err)
+			t.Fatalf("read %q, error %v", raw, err)
 		}
 		for range 2 {
 			var torn *segment.TornError
 			if _, err := once.Next(); !errors.As(err, &torn) || torn.Offset != mark.Offset {
-				t.Fatalf("%v, want an incomplete frame at %d", err, mark.Offset)
+				t.Fatalf("the error is %v, want an incomplete frame at %d", err, mark.Offset)
 			}
 		}
 	})
@@ -50,7 +50,7 @@ func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 func TestFollowGoesOnBehindDamage(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		if d.cfg.Compress == segment.None {
-			t.Skip("it has no frames")
+			t.Skip("a segment without compression has no frames")
 		}
 		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
@@ -63,7 +63,7 @@ func TestFollowGoesOnBehindDamage(t *testing.T) {
 		d.expect("1\n3\n")
 		var bad *segment.DamageError
 		if len(d.errs) != 1 || !errors.As(d.errs[0], &bad) || bad.From != from || bad.To != to || bad.Path != d.newest() {
-			t.Fatalf("errors %v, want bytes %d-%d", d.errs, from, to-1)
+			t.Fatalf("the errors are %v, want one for bytes %d-%d", d.errs, from, to-1)
 		}
 		d.errs = nil
 		// The second read does not return the damage again.
@@ -93,7 +93,7 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 		files := segment.FollowFiles([]segment.Info{{Path: bad, Name: filepath.Base(bad)}, {Path: d.newest(), Name: filepath.Base(d.newest())}}, false, segment.FollowOptions{})
 		defer files.Close()
 		if _, err := files.Next(); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%v, want the error of a missing file", err)
+			t.Fatalf("the error is %v, want that of a missing file", err)
 		}
 		files.Skip()
 		if raw, err := files.Next(); string(raw) != "2\n" {
@@ -144,7 +144,7 @@ func TestFollowOfAStreamThatWasAway(t *testing.T) {
 		d.look()
 		d.look()
 		if segment.IsOpen(d.f) {
-			t.Fatal("still open: the file system cannot free its space")
+			t.Fatal("a segment of the moved directory is still open: the file system cannot free its space")
 		}
 		must(t, os.Rename(d.dir()+".away", d.dir()))
 		texts(t, s, "3\n")

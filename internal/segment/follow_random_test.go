@@ -122,13 +122,13 @@ func FuzzFollowFrom(f *testing.F) {
 			switch got += string(raw); {
 			case err == io.EOF:
 				if !strings.HasSuffix("1\n2\n3\n", got) {
-					t.Fatalf("from %+v: %q", from, got)
+					t.Fatalf("from %+v, the lines %q were read", from, got)
 				}
 				return
 			case err != nil && !errors.As(err, &bad) && !errors.As(err, &gone):
 				t.Fatal(err)
 			}
 		}
-		t.Fatalf("from %+v: no end", from)
+		t.Fatalf("from %+v, Next never returned io.EOF", from)
 	})
 }

@@ -66,7 +66,7 @@ func (d *followed) look() {
 	}
 	for steps := 0; ; steps++ {
 		if steps > 1<<20 {
-			d.t.Fatal("no end")
+			d.t.Fatal("Next never returned io.EOF")
 		}
 		raw, err := d.f.Next()
 		if d.rewinds && err == nil {
@@ -74,7 +74,7 @@ func (d *followed) look() {
 			d.f.Rewind()
 			d.f.Rewind() // does nothing more
 			if raw, err = d.f.Next(); err != nil || !bytes.Equal(raw, first) {
-				d.t.Fatalf("rewound: %q, %v, before %q", raw, err, first)
+				d.t.Fatalf("after Rewind, Next returned %q, error %v; before, it returned %q", raw, err, first)
 			}
 		}
 		d.got.Write(raw)
@@ -94,7 +94,7 @@ func (d *followed) look() {
 	}
 }
 
-// expect makes the Follower look and fails unless it then has read exactly text more.
+// expect makes the Follower look, and fails unless it reads exactly text.
 func (d *followed) expect(text string) {
 	d.t.Helper()
 	d.look()
@@ -124,7 +124,7 @@ func (d *followed) newest() string {
 	segs, err := segment.List(d.dir())
 	must(d.t, err)
 	if len(segs) == 0 {
-		d.t.Fatal("no segments")
+		d.t.Fatal("there are no segments")
 	}
 	return segs[len(segs)-1].Path
 }
@@ -234,7 +234,7 @@ func TestFollowClosesWhatIsIdle(t *testing.T) {
 			must(t, os.Chtimes(d.newest(), time.Time{}, time.Now().Add(-2*segment.FollowIdle)))
 			d.expect("")
 			if segment.IsOpen(d.f) {
-				t.Fatal("still open")
+				t.Fatal("an idle segment is still open")
 			}
 		}
 		d.expect("1\n")

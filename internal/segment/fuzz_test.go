@@ -33,12 +33,12 @@ func FuzzReader(f *testing.F) {
 		defer r.Close()
 		for steps := 0; ; steps++ {
 			if steps > 2*len(data)+2 {
-				t.Fatal("no end")
+				t.Fatal("the reader never reached the end")
 			}
 			before := r.Offset()
 			raw, err := r.Next()
 			if len(raw) > segment.ReadFrame || r.Window() > segment.ReadFrame {
-				t.Fatalf("a frame of %d, a window of %d", len(raw), r.Window())
+				t.Fatalf("a frame has %d bytes, with a window of %d", len(raw), r.Window())
 			}
 			var bad *segment.CorruptionError
 			var torn *segment.TornError
@@ -53,7 +53,7 @@ func FuzzReader(f *testing.F) {
 					t.Fatalf("skipped %d to %d of %d", from, to, len(data))
 				}
 			default:
-				t.Fatalf("at %d of %d: %d bytes, %v", r.Offset(), len(data), len(raw), err)
+				t.Fatalf("at offset %d of %d: %d bytes, error %v", r.Offset(), len(data), len(raw), err)
 			}
 		}
 	})

@@ -43,7 +43,7 @@ func TestParseNameRefusesWhatIsNotOurs(t *testing.T) {
 func TestValidStream(t *testing.T) {
 	for _, name := range []string{"gc", "gc-1.log", "größe", "a b", strings.Repeat("x", 200)} {
 		if err := segment.ValidStream(name); err != nil {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("ValidStream(%q): %v", name, err)
 		}
 	}
 	for _, name := range []string{"", ".", "..", ".ullage", "a/b", "/", "a\nb", "a\x00", "\xff", "\u0085", strings.Repeat("x", 201)} {
@@ -72,7 +72,7 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	for _, s := range segs {
 		got = append(got, s.Name)
 		if s.Stream != "gc" || s.Size != 2 || s.Path != filepath.Join(dir, s.Name) || s.ModTime.IsZero() {
-			t.Errorf("%+v", s)
+			t.Errorf("the segment is %+v", s)
 		}
 	}
 	if want := []string{names[2], names[0], names[1]}; !slices.Equal(got, want) {

@@ -65,17 +65,17 @@ func TestGrowingSegmentIsFollowedByteByByte(t *testing.T) {
 				raw := lines(int64(i), 300)
 				for _, b := range frameOf(t, how, raw) {
 					if _, err := r.Next(); err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-						t.Fatalf("inside a frame: %v", err)
+						t.Fatalf("inside a frame, the error is %v", err)
 					}
 					if r.Offset() != offset {
-						t.Fatalf("offset %d inside the frame at %d", r.Offset(), offset)
+						t.Fatalf("the offset is %d inside the frame at %d", r.Offset(), offset)
 					}
 					_, err := file.Write([]byte{b})
 					must(t, err)
 				}
 				got, err := r.Next()
 				if err != nil || !bytes.Equal(got, raw) {
-					t.Fatalf("frame %d: %d bytes, %v", i, len(got), err)
+					t.Fatalf("frame %d has %d bytes, error %v", i, len(got), err)
 				}
 				offset = r.Offset()
 			}
@@ -97,12 +97,12 @@ func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
 		}
 		must(t, err)
 		if len(b) > segment.PlainBytes {
-			t.Fatalf("a block of %d", len(b))
+			t.Fatalf("a block has %d bytes", len(b))
 		}
 		got = append(got, b...)
 	}
 	if !bytes.Equal(got, want) || r.Offset() != int64(len(want)) {
-		t.Fatal("not the same bytes")
+		t.Fatal("the bytes that were read differ from the file's")
 	}
 }
 
@@ -126,7 +126,7 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 					r := openReader(t, segmentFile(t, how, join(a, damage, c)))
 					got, err := r.Next()
 					if err != nil || !bytes.Equal(got, one) {
-						t.Fatalf("first frame: %v", err)
+						t.Fatalf("the first frame is wrong, error %v", err)
 					}
 					_, err = r.Next()
 					var bad *segment.CorruptionError
@@ -139,7 +139,7 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 						t.Fatalf("skipped %d to %d of %d damaged at %d: %v", from, to, len(damage), len(a), err)
 					}
 					if got, err = r.Next(); err != nil || !bytes.Equal(got, three) {
-						t.Fatalf("last frame: %v", err)
+						t.Fatalf("the last frame is wrong, error %v", err)
 					}
 					if _, err = r.Next(); err != io.EOF {
 						t.Fatal(err)
@@ -200,7 +200,7 @@ func TestFramesOfOtherWriters(t *testing.T) {
 			data := join(skippable, e.EncodeAll(raw, nil), e.EncodeAll(nil, nil), skippable, stream.Bytes(),
 				e.EncodeAll(make([]byte, 1<<20), nil), skippable)
 			if got := decode(t, segmentFile(t, segment.Zstd, data)); !bytes.Equal(got, join(raw, raw, make([]byte, 1<<20))) {
-				t.Fatalf("%d bytes", len(got))
+				t.Fatalf("the segment has %d bytes, other than were written", len(got))
 			}
 		})
 	}
@@ -213,10 +213,10 @@ func TestFrameOverTheBoundIsDamage(t *testing.T) {
 			raw, err := r.Next()
 			var bad *segment.CorruptionError
 			if fits := size <= segment.ReadFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
-				t.Errorf("%s of %d: %d bytes, %v", how, size, len(raw), err)
+				t.Errorf("a %s frame of %d bytes is read as %d, error %v", how, size, len(raw), err)
 			}
 			if c := r.Window(); c > segment.ReadFrame {
-				t.Errorf("a window of %d", c)
+				t.Errorf("the window has %d bytes", c)
 			}
 		}
 	}
@@ -261,6 +261,6 @@ func TestErrorTextsNameThePlace(t *testing.T) {
 		}
 	}
 	if !errors.Is(bad, segment.ErrMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {
-		t.Error("causes are lost")
+		t.Error("the errors do not wrap their causes")
 	}
 }

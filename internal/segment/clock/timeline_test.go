@@ -113,7 +113,7 @@ func FuzzTimeline(f *testing.F) {
 			for line := range bytes.Lines(raw) {
 				r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 				if when, ok := clock.Date(&r); ok == when.IsZero() {
-					t.Fatalf("%v, %v", when, ok)
+					t.Fatalf("the date is %v, known is %v", when, ok)
 				}
 			}
 		}

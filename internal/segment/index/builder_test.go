@@ -54,7 +54,7 @@ func TestWhatIsRegular(t *testing.T) {
 				b.Frame([]byte(c.text))
 			}
 			if got := b.Segment(1, 2); (got.Regular != nil) != c.regular {
-				t.Errorf("%s in %d frames: regular %v", name, frames, got.Regular)
+				t.Errorf("%s in %d frames: the regular entry is %v", name, frames, got.Regular)
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func TestWhatIsRegular(t *testing.T) {
 	head := string(r.Head)
 	if r.Head = nil; r.First != want.First || r.Last != want.Last || r.Begin != want.Begin || r.High != want.High || r.End != want.End || r.Uptime != want.Uptime || !r.Uptimes ||
 		head+"\n" != stamped(3, "[3.000s][info ][gc] c") || got.Lines != [ul.NumLevels]uint64{ul.Info: 2, ul.Debug: 4} {
-		t.Errorf("%+v, %q, %v", r, head, got.Lines)
+		t.Errorf("the regular entry is %+v, its head %q, its lines %v", r, head, got.Lines)
 	}
 }
 
@@ -97,7 +97,7 @@ func FuzzHour(f *testing.F) {
 			return
 		}
 		if b.Kind != ul.Header || !dated || !at.Equal(want) || has != uptimes || up != since || levelAt([]byte(second)[level:]) != b.Level {
-			t.Fatalf("%q: %v, %v, level at %d; the record is %+v", second, at, up, level, b)
+			t.Fatalf("%q: the date is %v, the uptime %v, the level at %d; the record is %+v", second, at, up, level, b)
 		}
 	})
 }
@@ -123,15 +123,15 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 		e := entry(seq + 1)
 		var ok bool
 		if file, ok = e.Append(file); !ok {
-			t.Fatal("not appended")
+			t.Fatal("the entry was not appended")
 		}
 	}
 	if len(file) != 4*EntryBytes {
-		t.Fatalf("%d bytes", len(file))
+		t.Fatalf("the entries take %d bytes", len(file))
 	}
 	got := Parse(file)
 	if len(got) != 4 {
-		t.Fatalf("%d entries", len(got))
+		t.Fatalf("%d entries are read back, want 4", len(got))
 	}
 	for i, e := range got {
 		again, _ := e.Append(nil)
@@ -147,7 +147,7 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 		}
 	}
 	if kept := Thin(got, []uint64{2, 4, 5}); len(kept) != 2 || kept[0].Seq != 2 || kept[1].Seq != 4 {
-		t.Errorf("%+v", kept)
+		t.Errorf("the kept entries are %+v", kept)
 	}
 	if e := entry(1); true {
 		e.First = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -168,10 +168,10 @@ func FuzzParse(f *testing.F) {
 		for _, e := range Parse(checked(data)) {
 			r := e.Regular
 			if e.Size < 0 || e.Raw < 0 || e.lines() > uint64(e.Raw) || e.Gap.Total() > 1<<52 {
-				t.Fatalf("%+v", e)
+				t.Fatalf("an impossible entry is accepted: %+v", e)
 			}
 			if r != nil && (e.Gap.Total() > 0 || r.Low > r.High || r.First.After(r.Last) || r.Low < 0 || len(r.Head) > headBytes) {
-				t.Fatalf("%+v, %+v", e, r)
+				t.Fatalf("the entry is %+v, its regular part %+v", e, r)
 			}
 			if again, ok := e.Append(nil); !ok || len(Parse(again)) != 1 {
 				t.Fatalf("%+v cannot be read back", e)

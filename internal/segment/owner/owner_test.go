@@ -120,7 +120,7 @@ func TestTheOwnerSaysWhatTheCopyDoesNotShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l := o.lacks(link, nil, time.Time{}); l == nil {
-		t.Error("through a link: nothing")
+		t.Error("through a link, no line is reported as missing")
 	}
 }
 
@@ -138,7 +138,7 @@ func TestLinesThatBecomeDurableSoonAreWaitedFor(t *testing.T) {
 		return st
 	})
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil || asked != 3 {
-		t.Errorf("%v, asked %d times", l, asked)
+		t.Errorf("lacks returned %v and asked %d times", l, asked)
 	}
 }
 
@@ -160,11 +160,11 @@ func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
 func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 	o := own(t)
 	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "does not answer in this network namespace") {
-		t.Errorf("nothing listens: %v", l)
+		t.Errorf("although nothing listens, lacks returned %v", l)
 	}
 	stop := o.serve(func() admin.Status { return admin.Status{} })
 	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "not opened its source") {
-		t.Errorf("it has no source: %v", l)
+		t.Errorf("although the sidecar has no source, lacks returned %v", l)
 	}
 	stop()
 	lock := filepath.Join(o.dir, segment.OwnDir, segment.LockName)
@@ -178,7 +178,7 @@ func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 	}
 	o.serve(func() admin.Status { return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}} })
 	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "answers for it, and ") {
-		t.Errorf("another process answers: %v", l)
+		t.Errorf("although another process answers, lacks returned %v", l)
 	}
 }
 
@@ -197,13 +197,13 @@ func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
 	stop()
 	o.leave()
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil {
-		t.Errorf("the sidecar has ended: %v", l)
+		t.Errorf("although the sidecar has ended, lacks returned %v", l)
 	}
 	if err := os.Remove(filepath.Join(o.dir, segment.OwnDir, segment.LockName)); err != nil {
 		t.Fatal(err)
 	}
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil {
-		t.Errorf("it is a copy without a lock: %v", l)
+		t.Errorf("for a copy without a lock, lacks returned %v", l)
 	}
 	if _, _, ok := Of(t.TempDir()); ok {
 		t.Error("any directory is a destination")
@@ -226,10 +226,10 @@ func TestOfTwoDestinationsEachHasItsOwner(t *testing.T) {
 		})
 	}
 	if l := first.lacks(first.dir, nil, time.Time{}); l == nil || l.Bytes != int64(len(first.dir)) {
-		t.Errorf("the first: %v", l)
+		t.Errorf("of the first owner, lacks returned %v", l)
 	}
 	if l := second.lacks(second.dir, nil, time.Time{}); l != nil {
-		t.Errorf("the second: %v", l)
+		t.Errorf("of the second owner, lacks returned %v", l)
 	}
 }
 

@@ -20,7 +20,7 @@ var now = time.Now()
 
 const day = 24 * time.Hour
 
-// volume is a directory such as the sidecars of many pods leave it.
+// volume is a directory as the sidecars of many pods leave it.
 type volume struct {
 	*testing.T
 	dir string
@@ -59,7 +59,7 @@ func (v volume) run(cfg Config) map[string]string {
 	err := Run(v.Context(), v.dir, cfg, now, func(r Result) {
 		states[r.Path] = r.State
 		if (r.Err != nil) != (r.State == Failed) || r.State != Failed && r.Bytes < 2*4096 {
-			v.Errorf("%+v", r)
+			v.Errorf("the result is %+v", r)
 		}
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func TestAnInterruptedSearchReportsNoFailure(t *testing.T) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v, want that of the context", err)
+		t.Errorf("the error is %v, want the context's", err)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestACopyInACopyIsFound(t *testing.T) {
 			for pod, state := range c.want {
 				_, err := os.Lstat(filepath.Join(v.dir, pod, ".ullage/lock"))
 				if (err == nil) != (state == Young) {
-					t.Errorf("%s, %s: the lock: %v", pod, state, err)
+					t.Errorf("%s is %s, and its lock: %v", pod, state, err)
 				}
 			}
 			for _, dir := range c.left {
@@ -214,7 +214,7 @@ func TestTheYoungestOfTheOldOnesAreKept(t *testing.T) {
 		}
 	}
 	if kept < 1 || kept > 4 {
-		t.Errorf("%d are kept: %v", kept, states)
+		t.Errorf("%d directories are kept: %v", kept, states)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(v.left()) != 6 {
-		t.Errorf("left: %q", v.left())
+		t.Errorf("the files %q are left, want 6", v.left())
 	}
 	// It ends, and the next run removes its copy.
 	lock.Close()
@@ -304,7 +304,7 @@ func TestForeignFilesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if states := v.run(Config{}); len(states) != 0 || len(other.left()) != 6 {
-		t.Errorf("%v, and left: %q", states, other.left())
+		t.Errorf("the states are %v, and the files %q are left outside", states, other.left())
 	}
 }
 
@@ -403,7 +403,7 @@ func TestWhatAPassLeavesOutGoesWithTheNextOne(t *testing.T) {
 		return eachIn(dir, func(os.DirEntry) bool { n++; return n%2 == 1 }, do)
 	})
 	if left := v.left(); err != nil || len(left) > 0 {
-		t.Errorf("%v, %q are left", err, left)
+		t.Errorf("error %v, the files %q are left", err, left)
 	}
 }
 
@@ -470,7 +470,7 @@ func TestATimeInTheFutureKeepsNoCopyForever(t *testing.T) {
 	later := now.Add(8 * day)
 	err := Run(t.Context(), v.dir, Config{OlderThan: 7 * day}, later, func(r Result) {
 		if r.State != Removed || r.Newest.After(time.Now()) {
-			t.Errorf("%+v", r)
+			t.Errorf("the result is %+v", r)
 		}
 	})
 	if err != nil {

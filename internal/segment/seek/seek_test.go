@@ -144,7 +144,7 @@ func TestNoLineIsLost(t *testing.T) {
 func (w *world) check() {
 	index := &Index{Parse(w.file)}
 	if len(index.entries) < 5 {
-		w.t.Errorf("%d entries", len(index.entries))
+		w.t.Errorf("the seek file has %d entries", len(index.entries))
 	}
 	skipped := int64(0)
 	for since := noon.Add(-2 * time.Hour); since.Before(noon.Add(2 * time.Hour)); since = since.Add(time.Second) {
@@ -178,7 +178,7 @@ func TestOneEntryIn10Seconds(t *testing.T) {
 	w := &world{t: t}
 	w.run(time.Hour, false)
 	if n := len(Parse(w.file)); n != 360 {
-		t.Errorf("%d entries in an hour", n)
+		t.Errorf("an hour has %d entries, want 360", n)
 	}
 }
 
@@ -209,23 +209,23 @@ func TestIndex(t *testing.T) {
 		want   int64
 	}{{1, 59, 0}, {2, 0, 0}, {2, 10, 0}, {2, 11, 100}, {2, 20, 100}, {2, 21, 200}, {3, 11, 50}, {3, 29, 50}, {3, 31, 90}, {4, 59, 0}} {
 		if got := x.Before(uint64(c.seq), start(c.seq), start(c.seq).Add(time.Duration(c.minute)*time.Minute)); got != c.want {
-			t.Errorf("segment %d, minute %d: %d, want %d", c.seq, c.minute, got, c.want)
+			t.Errorf("segment %d, minute %d: the offset is %d, want %d", c.seq, c.minute, got, c.want)
 		}
 	}
 	if got := x.Before(2, start(1), start(9)); got != 0 {
-		t.Errorf("%d for a segment that was created at another time", got)
+		t.Errorf("the offset is %d for a segment that was created at another time", got)
 	}
 	if e, ok := x.Next(2, start(2), 101); !ok || e.Offset != 200 {
-		t.Errorf("next: %+v, %v", e, ok)
+		t.Errorf("the next entry is %+v, found %v", e, ok)
 	}
 	if e, ok := x.Next(2, start(2), 201); ok {
-		t.Errorf("next: %+v", e)
+		t.Errorf("behind the last entry, the next one is %+v", e)
 	}
 	if e, ok := x.Last(3, 49); !ok || e.Seq != 2 || e.Offset != 200 {
-		t.Errorf("last: %+v, %v", e, ok)
+		t.Errorf("the last entry is %+v, found %v", e, ok)
 	}
 	if e, ok := x.Last(2, 99); ok {
-		t.Errorf("last: %+v", e)
+		t.Errorf("before the first entry, the last one is %+v", e)
 	}
 	var none *Index
 	_, next := none.Next(1, noon, 0)
@@ -252,7 +252,7 @@ func TestThin(t *testing.T) {
 			}
 			kept, bound := Thin(slices.Clone(all), segs)
 			if n := int64(len(kept)) * EntryBytes; n > bound*3/4 || bound > max(4<<10, int64(len(segs))*size/1024) || bound > MaxBytes {
-				t.Errorf("%d bytes, bound %d, for %d", n, bound, int64(len(segs))*size)
+				t.Errorf("the entries take %d bytes with a bound of %d, for segments of %d", n, bound, int64(len(segs))*size)
 			}
 			if newest := int(min(bound/2/EntryBytes, int64(len(all)-4*each))); !slices.Equal(kept[len(kept)-newest+1:], all[len(all)-newest+1:]) {
 				t.Error("the newest entries are missing")
@@ -263,7 +263,7 @@ func TestThin(t *testing.T) {
 				for ms := range int64(2 * each) {
 					since := time.UnixMilli(seg.Start + ms).Add(Slack)
 					if got, most := thinned.Before(seg.Seq, start, since), whole.Before(seg.Seq, start, since); got > most {
-						t.Fatalf("segment %d: %d, but %d in the whole file", seg.Seq, got, most)
+						t.Fatalf("in segment %d, reading begins at %d, but with the whole file at %d", seg.Seq, got, most)
 					}
 				}
 			}
@@ -295,7 +295,7 @@ func TestWhatIsNotASeekFileHasNoEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 			if index := Read(dir, MaxBytes); index != nil && len(index.entries) > 0 {
-				t.Errorf("%+v", index)
+				t.Errorf("the index is read as %+v", index)
 			}
 		})
 	}
@@ -314,7 +314,7 @@ func FuzzParse(f *testing.F) {
 			again = e.Append(again)
 		}
 		if string(again) != string(data[:len(again)]) || !slices.IsSortedFunc(entries, compare) {
-			t.Fatalf("%+v", entries)
+			t.Fatalf("the entries are %+v", entries)
 		}
 		x := &Index{entries}
 		for _, e := range entries {
