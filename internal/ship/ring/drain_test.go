@@ -53,7 +53,7 @@ func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
 	w.kill()
 	s.drained()
 	if got := names(t, s.source); got != "" {
-		t.Errorf("left: %s", got)
+		t.Errorf("files are left in the source: %s", got)
 	}
 	wantErrors(t, s, "")
 }
@@ -64,7 +64,7 @@ func TestRecordsGoAroundTheEndAtEveryAlignment(t *testing.T) {
 	for i := 0; len(want) < 6000; i++ { // each time around, the end of the ring is at another part of a record
 		text := strings.Repeat("x", i%257)
 		if !w.event(i, text) {
-			t.Fatal("refused")
+			t.Fatal("the ring refused an event")
 		}
 		want = append(want, strings.TrimSuffix(fmt.Sprintf("%d %s", i, text), " "))
 		if i%50 == 0 {
@@ -83,7 +83,7 @@ func TestTheRingIsZeroedBeforeItIsGivenBack(t *testing.T) {
 	w.event(2, strings.Repeat("two ", 1000))
 	s.rounds(2)
 	if w.head() != w.tail() {
-		t.Fatalf("head %d, tail %d", w.head(), w.tail())
+		t.Fatalf("the head is %d and the tail %d, want an empty ring", w.head(), w.tail())
 	}
 	if data := w.mem[dataAt:]; !bytes.Equal(data, make([]byte, len(data))) {
 		t.Error("the ring is not zeroed")
@@ -145,7 +145,7 @@ func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 	at, rest := w.tail(), int(w.cap-w.tail())
 	pos, ok := w.claim(30_000, ul.Warning)
 	if !ok || pos != w.cap {
-		t.Fatalf("claimed %d, %v", pos, ok)
+		t.Fatalf("the writer claimed position %d, %v", pos, ok)
 	}
 	clear(w.mem[w.at(at) : w.at(at)+8]) // the thread had no stack left for the pad
 	w.fill(pos, 1, 1, testMono, bytes.Repeat([]byte{0xff}, 30_000))
@@ -212,7 +212,7 @@ func TestAStuckRingIsAbandoned(t *testing.T) {
 			}
 			s.rounds(60)
 			if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() != head {
-				t.Errorf("abandoned %d, head %d", le.Uint32(w.mem[abandonedAt:]), w.head())
+				t.Errorf("abandoned is %d, and the head is %d", le.Uint32(w.mem[abandonedAt:]), w.head())
 			}
 			wantMessages(t, s, want...)
 			if restart {
@@ -253,7 +253,7 @@ func TestATextThatSomebodyRemovedIsBegunAgain(t *testing.T) {
 	w.event(3, "three")
 	s.rounds(2)
 	if got, _ := events(t, s.source, testName); got[len(got)-1] != "3 three" {
-		t.Errorf("messages %q", got)
+		t.Errorf("the messages are %q", got)
 	}
 }
 
@@ -278,7 +278,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	wantMessages(t, s, want...)
 	wantErrors(t, s, "room=1")
 	if !strings.Contains(s.log.String(), "reason=room") {
-		t.Errorf("log: %s", s.log)
+		t.Errorf("the log does not give the reason: %s", s.log)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestAJournalWithoutItsRingIsRemoved(t *testing.T) {
 	again := newSidecar(t, s.source).start()
 	again.rounds(1)
 	if got := names(t, s.source); got != testName.text() {
-		t.Errorf("left: %s", got)
+		t.Errorf("files are left in the source: %s", got)
 	}
 	wantMessages(t, again, "1 one")
 }
@@ -349,10 +349,10 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 		}
 	}
 	if left := names(t, source); strings.Contains(left, ".ring") || strings.Contains(left, ".journal") {
-		t.Errorf("left: %s", left)
+		t.Errorf("files are left in the source: %s", left)
 	}
 	if by := s.errorsBy(); !strings.HasPrefix(by, "too_many=") {
-		t.Errorf("errors %s", by)
+		t.Errorf("the errors are %s", by)
 	}
 }
 
@@ -445,7 +445,7 @@ func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	s.rounds(5)
 	wantMessages(t, s, "1 before", "3 last")
 	if got := names(t, s.source); got != testName.text() {
-		t.Errorf("left: %s", got)
+		t.Errorf("files are left in the source: %s", got)
 	}
 	wantErrors(t, s, "")
 }
@@ -496,7 +496,7 @@ func TestLinesOfAnApplicationsOwnLayoutStayAsTheyAre(t *testing.T) {
 	own := []string{"{\"level\":\"ERROR\",\"message\":\"a\\tb\"}\n", "2026-05-07 ERROR \x1b[31mred\x1b[0m\r\n", "ERROR failed\njava.lang.Exception\n\tat b.C\n", "without an end", "\n", ""}
 	for _, text := range own {
 		if !w.write(ul.Error, kindOwn, 0, []byte(text)) {
-			t.Fatal("refused")
+			t.Fatal("the ring refused a line")
 		}
 	}
 	w.event(1, "behind")

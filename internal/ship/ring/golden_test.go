@@ -48,9 +48,9 @@ func TestGoldenRingOfTheJavaSide(t *testing.T) {
 	}
 	// One claim was never completed. The ring was in use before and has no journal.
 	if got, want := s.errorsBy(), "claim=1 journal=1"; got != want {
-		t.Errorf("errors %s, want %s", got, want)
+		t.Errorf("the errors are %s, want %s", got, want)
 	}
 	if got, want := names(t, source), testName.text(); got != want {
-		t.Errorf("left: %s, want %s", got, want)
+		t.Errorf("the files %s are left, want %s", got, want)
 	}
 }

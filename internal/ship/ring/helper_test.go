@@ -208,7 +208,7 @@ func (s *sidecar) drained() {
 			return
 		}
 	}
-	s.t.Fatalf("not drained: %+v\n%s", s.Status(), s.log)
+	s.t.Fatalf("the ring is not drained: %+v\n%s", s.Status(), s.log)
 }
 
 // events returns the messages in a text, without decorations, and all its lines.

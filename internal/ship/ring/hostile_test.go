@@ -63,7 +63,7 @@ func TestForgedHeaders(t *testing.T) {
 			s := newSidecar(t, source).start()
 			besideAnHonestRing(t, s, func() {})
 			if got := s.errorsBy(); got != c.reason+"=1" {
-				t.Errorf("errors %s\n%s", got, s.log)
+				t.Errorf("the errors are %s\n%s", got, s.log)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestCursorsThatRunWild(t *testing.T) {
 			s.now = s.now.Add(time.Second)
 			s.rounds(3)
 			if left := names(t, s.source); strings.Contains(left, testName.ring()) {
-				t.Errorf("left: %s", left)
+				t.Errorf("files are left in the source: %s", left)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestBadWordsAbandonARing(t *testing.T) {
 	besideAnHonestRing(t, s, func() {})
 	wantMessages(t, s, "1 one", "2 two")
 	if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() == w.tail() {
-		t.Errorf("abandoned %d, head %d of %d", le.Uint32(w.mem[abandonedAt:]), w.head(), w.tail())
+		t.Errorf("abandoned is %d, the head %d of %d", le.Uint32(w.mem[abandonedAt:]), w.head(), w.tail())
 	}
 	wantErrors(t, s, "word=2") // one for the ring and one for the bytes
 }
@@ -135,7 +135,7 @@ func TestTruncatedAndSparseRings(t *testing.T) {
 			s.now = s.now.Add(time.Second)
 			s.rounds(3)
 			if left := names(t, s.source); strings.Contains(left, testName.ring()) {
-				t.Errorf("left: %s", left)
+				t.Errorf("files are left in the source: %s", left)
 			}
 		})
 	}

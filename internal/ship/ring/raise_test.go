@@ -51,7 +51,7 @@ func TestARaiseReachesRingsThatComeLater(t *testing.T) {
 	first.isRaisedTo(ul.Unknown)
 	second.isRaisedTo(ul.Unknown)
 	if got := s.errorsBy(); got != "" {
-		t.Errorf("errors: %s", got)
+		t.Errorf("the errors are %s", got)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	s.rounds(1)
 	w.isRaisedTo(ul.Debug)
 	if got := s.errorsBy(); got != "refused=1" {
-		t.Errorf("errors: %s", got)
+		t.Errorf("the errors are %s", got)
 	}
 }
 
@@ -116,14 +116,14 @@ func TestASurveyShowsEachRing(t *testing.T) {
 	}
 	all, err := Survey(source)
 	if err != nil || len(all) != 3 {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("the survey is %+v, error %v", all, err)
 	}
 	if got := all[0]; got.Raised != loggers.Of(ul.Debug) || got.Capacity != minCapacity || got.Problem != "" || got.Name != filepath.Base(w.path) {
-		t.Errorf("%+v", got)
+		t.Errorf("the survey shows the ring as %+v", got)
 	}
 	for _, got := range all[1:] {
 		if got.Problem == "" || got.Capacity != 0 || !got.Raised.IsZero() {
-			t.Errorf("%+v", got)
+			t.Errorf("the survey shows a file that is no ring as %+v", got)
 		}
 	}
 	if all, err := Survey(filepath.Join(source, "missing")); err != nil || len(all) != 0 {
@@ -194,16 +194,16 @@ func TestAForgedRaiseIsWrittenOver(t *testing.T) {
 	first.leave()
 	sound := bytes.Clone(w.mem[:loggersEnd])
 	for name, forge := range map[string]func(h []byte){
-		"a level that is none":   func(h []byte) { le.PutUint32(h[raisedAt:], 200) },
-		"another lowest level":   func(h []byte) { h[raisedAt] = 1 },
-		"a level of all":         func(h []byte) { h[raisedAt+1] = 2 },
-		"another generation":     func(h []byte) { h[raisedAt+2]++ },
-		"a length without end":   func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], 1<<31) },
-		"a length of the header": func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], loggers.MaxText) },
-		"another logger":         func(h []byte) { h[loggersAt+rulesText] = 'x' },
-		"a check of other rules": func(h []byte) { h[loggersAt]++ },
-		"nothing":                func(h []byte) { clear(h[loggersAt:]) },
-		"rules that are not sound": func(h []byte) {
+		"a level that is invalid": func(h []byte) { le.PutUint32(h[raisedAt:], 200) },
+		"another lowest level":    func(h []byte) { h[raisedAt] = 1 },
+		"a level of all":          func(h []byte) { h[raisedAt+1] = 2 },
+		"another generation":      func(h []byte) { h[raisedAt+2]++ },
+		"a length without end":    func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], 1<<31) },
+		"a length of the header":  func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], loggers.MaxText) },
+		"another logger":          func(h []byte) { h[loggersAt+rulesText] = 'x' },
+		"a check of other rules":  func(h []byte) { h[loggersAt]++ },
+		"nothing":                 func(h []byte) { clear(h[loggersAt:]) },
+		"unsound rules": func(h []byte) {
 			text := "com.acme=off"
 			copy(h[loggersAt+rulesText:], text)
 			le.PutUint32(h[loggersAt+rulesLength:], uint32(len(text)))

@@ -117,7 +117,7 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	}
 	t.Logf("%d events, %d refused, the last life took %s", kept, refused, last)
 	if left := names(t, source); strings.Contains(left, "events-") {
-		t.Errorf("left in the source: %s", left)
+		t.Errorf("files are left in the source: %s", left)
 	}
 }
 
@@ -128,7 +128,7 @@ func shippedEvents(t *testing.T, dest string) (n int, marked uint64) {
 	var text bytes.Buffer
 	segments, err := filepath.Glob(filepath.Join(dest, "events-7.log", "*.log"))
 	if err != nil || len(segments) == 0 {
-		t.Fatalf("segments %q, %v", segments, err)
+		t.Fatalf("the segments are %q, error %v", segments, err)
 	}
 	for _, path := range segments {
 		b, err := os.ReadFile(path)
@@ -235,7 +235,7 @@ func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 		t.Errorf("the next look is due after %s", pause)
 	}
 	if all, err := s.reg.Gather(); err != nil || len(all) > 0 {
-		t.Errorf("a source without rings has metrics: %v, %v", all, err)
+		t.Errorf("a source without rings has the metrics %v, error %v", all, err)
 	}
 	w := newWriter(t, s.source, testName, minCapacity)
 	w.event(1, "first")
@@ -247,6 +247,6 @@ func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 	s.round(time.Now().Add(time.Minute), false)
 	wantMessages(t, s, "1 first")
 	if all, err := s.reg.Gather(); err != nil || len(all) != 6 {
-		t.Errorf("%d metrics, want 6; error %v", len(all), err)
+		t.Errorf("there are %d metrics, want 6; error %v", len(all), err)
 	}
 }
