@@ -88,7 +88,7 @@ func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	s, from := b.begun(true)
 	s.begins(t, from)
 	if s.detail.held.Stats().Bytes == 0 {
-		t.Fatal("a restart holds nothing")
+		t.Fatal("after a restart, no lines are held")
 	}
 	press := s.reader.press
 	press.marks.take(0.5)
@@ -144,7 +144,7 @@ func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	s.commits(t)
 	first, err := s.Save()
 	if err != nil || !first.Began {
-		t.Fatalf("%+v, %v", first, err)
+		t.Fatalf("the first save is %+v, error %v", first, err)
 	}
 	s.writer.detail.begin()
 	if err := s.writer.saveCheckpoint(t.Context()); err != nil {
@@ -153,7 +153,7 @@ func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	s.killed()
 	s, from = b.begun(true)
 	if again, err := s.Save(); err != nil || again.Began || again.From != first.From || again.Bytes != first.Bytes {
-		t.Errorf("%+v, %v; want %+v", again, err, first)
+		t.Errorf("the save after the kill is %+v, error %v; want that of before, %+v", again, err, first)
 	}
 	s.begins(t, from)
 	s.saveDetails(t)
@@ -193,6 +193,6 @@ func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
 	_, before := apart(mixed(0, 500))
 	_, later := apart(mixed(600, 700))
 	if got := counted(b)[ul.Debug]; b.persisted(detailStream) != later || got != uint64(strings.Count(before+later, "\n")) {
-		t.Errorf("%d lines were withheld; saved: %q", got, b.persisted(detailStream))
+		t.Errorf("%d lines are counted as withheld; the lines %q are saved", got, b.persisted(detailStream))
 	}
 }

@@ -115,11 +115,11 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 			}
 			saving, err := b.ship.Save()
 			if err != nil || !saving.Began || saving.Bytes == 0 || time.Until(saving.Until) < b.cfg.Hindsight/2 {
-				t.Fatalf("%+v, %v", saving, err)
+				t.Fatalf("the save is %+v, error %v", saving, err)
 			}
 			b.eventually("the held lines are saved", func() bool { return b.persisted(detailStream) == withheld })
 			if again, err := b.ship.Save(); err != nil || again.Began {
-				t.Errorf("a second trigger: %+v, %v", again, err)
+				t.Errorf("the second save is %+v, error %v", again, err)
 			}
 			b.appendTo("gc.log", during)
 			b.drain()
@@ -295,7 +295,7 @@ func TestLinesOutOfTheSpoolAreWithheld(t *testing.T) {
 	marked, persisted := b.sum()
 	all := strings.Count(text.String(), "\n")
 	if got := int(counted(b)[ul.Debug]); got == 0 || got+persisted+marked != all || marked == 0 || persisted != all*3/10 {
-		t.Errorf("%d withheld, %d persisted, %d dropped: %d lines were written", got, persisted, marked, all)
+		t.Errorf("%d lines were withheld, %d persisted and %d dropped, but %d were written", got, persisted, marked, all)
 	}
 	if strings.Contains(b.persisted("gc.log"), "[debug]") {
 		t.Error("lines below the level were persisted")

@@ -163,7 +163,7 @@ func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	s.reader.settle()
 	s.link.news.take().apply(s.check, s.detail)
 	if known := s.check.Files(); len(known) > 0 {
-		t.Errorf("known: %v", known)
+		t.Errorf("the checkpoint knows the files %v", known)
 	}
 	b.persistsOnce("gc.log", lines(0, 200))
 }

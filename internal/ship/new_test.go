@@ -43,7 +43,7 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 			b.appendTo("gc.log", "[0.004s][info][gc] Using Serial\n[0.100s][info][gc] second\n")
 			b.ships("second")
 			if got := b.persisted("gc.log"); strings.Count(got, "\n") != 3 {
-				t.Errorf("persisted %q, want 3 lines", got)
+				t.Errorf("the persisted lines are %q, want 3", got)
 			}
 		})
 	}
@@ -58,7 +58,7 @@ func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	b.write(b.log("gc.log"), debugLines(0, 20000))
 	s, from := b.begun(false)
 	if freed := s.drops(ul.Discard, 256<<10); from.lost || freed == 0 {
-		t.Errorf("lost: %t, %d bytes were freed", from.lost, freed)
+		t.Errorf("the checkpoint is lost: %t; %d bytes were freed", from.lost, freed)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 			s.killed()
 			b.ships("line 20000 ")
 			if marked, persisted := b.sum(); marked+persisted != 20501 {
-				t.Errorf("%d persisted, %d counted by markers, want 20501", persisted, marked)
+				t.Errorf("%d lines were persisted and %d counted by markers, want 20501", persisted, marked)
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 		b.ships("line 12000 ")
 		marked, persisted := b.sum()
 		if marked+persisted != 12001 {
-			t.Errorf("archive gone %t: %d persisted, %d counted by markers, want 12001", gone, persisted, marked)
+			t.Errorf("archive gone: %t: %d lines were persisted and %d counted by markers, want 12001", gone, persisted, marked)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestNothingWasLostOfASourceThatHadNothing(t *testing.T) {
 	s.src.Tick()
 	s.reader.round()
 	if freed := s.drops(ul.Discard, 256<<10); from.lost || freed == 0 {
-		t.Errorf("lost: %t, %d bytes were freed", from.lost, freed)
+		t.Errorf("the checkpoint is lost: %t; %d bytes were freed", from.lost, freed)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestALostCheckpointIsNotForgotten(t *testing.T) {
 	b.write(w, lines(10000, 10001))
 	b.ships("line 10000\n")
 	if marked, persisted := b.sum(); marked+persisted != 10001 {
-		t.Errorf("%d persisted, %d counted by markers, want 10001", persisted, marked)
+		t.Errorf("%d lines were persisted and %d counted by markers, want 10001", persisted, marked)
 	}
 }
 

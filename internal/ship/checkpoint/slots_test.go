@@ -65,16 +65,16 @@ func TestCheckpointComesBack(t *testing.T) {
 	mustSave(t, want)
 	got := attached(t, testKey, dir)
 	if found := got.Load(); !found.Marked || found.Claimed || !found.Begun || found.Invalid != nil {
-		t.Errorf("found %+v", found)
+		t.Errorf("Load found %+v", found)
 	}
 	if !maps.Equal(got.Files(), want.Files()) || !reflect.DeepEqual(got.marks, want.marks) || !got.Lost || got.Uncommitted != 1<<20 {
-		t.Errorf("got %+v, want %+v", got, want)
+		t.Errorf("the checkpoint is %+v, want %+v", got, want)
 	}
 }
 
 func TestNothingWasBegunInANewSource(t *testing.T) {
 	if found := attached(t, testKey, t.TempDir()).Load(); found.Marked || found.Begun || found.Invalid != nil {
-		t.Errorf("found %+v", found)
+		t.Errorf("Load found %+v", found)
 	}
 }
 
@@ -85,16 +85,16 @@ func TestMarksCountOnceTheKeyIsThere(t *testing.T) {
 	committed(t, testKey, dir)
 	silent := attached(t, nil, dir)
 	if found := silent.Load(); found.Marked || !found.Claimed || found.Invalid != nil {
-		t.Fatalf("without the key: %+v", found)
+		t.Fatalf("without the key, Load found %+v", found)
 	}
 	if len(silent.Streams()) > 0 || silent.Files()[file1] != at99 {
-		t.Fatalf("without the key: marks %v, files %v", silent.Streams(), silent.Files())
+		t.Fatalf("without the key, the marks are %v and the files %v", silent.Streams(), silent.Files())
 	}
 	if invalid := silent.Unseal(testKey, 0); invalid != nil {
 		t.Fatal(invalid)
 	}
 	if m, ok := silent.Mark("gc.log"); !ok || m != mark1 || silent.Uncommitted != 1<<20 {
-		t.Errorf("with the key: mark %+v, uncommitted %d", m, silent.Uncommitted)
+		t.Errorf("with the key, the mark is %+v and %d bytes are uncommitted", m, silent.Uncommitted)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 				committed(t, c.after, dir)
 			}
 			if invalid := silent.Unseal(testKey, 0); (invalid != nil) != c.invalid || len(silent.Streams()) > 0 {
-				t.Errorf("invalid %v, marks of %v are used", invalid, silent.Streams())
+				t.Errorf("the slot is invalid because of %v; the marks of %v are used", invalid, silent.Streams())
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 			path := filepath.Join(dir, slotNames[0])
 			text, err := os.ReadFile(path)
 			if err != nil || !bytes.Contains(text, []byte(old)) {
-				t.Fatalf("no %q in %q, %v", old, text, err)
+				t.Fatalf("the slot does not have %q: %q, error %v", old, text, err)
 			}
 			if err := os.WriteFile(path, bytes.Replace(text, []byte(old), []byte(new), 1), 0o600); err != nil {
 				t.Fatal(err)
@@ -160,7 +160,7 @@ func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 			}
 			found := attached(t, testKey, dir).Load()
 			if err := errors.Join(found.Invalid...); !errors.Is(err, c.want) || found.Marked != (c.want == nil) {
-				t.Errorf("error %v, accepted: %v; want error %v", err, found.Marked, c.want)
+				t.Errorf("the error is %v, accepted is %v; want the error %v", err, found.Marked, c.want)
 			} else if c.want == errSlotMoved && (strings.Contains(err.Error(), "forged") || !strings.Contains(err.Error(), "--dest") || Reason(err) != "other_destination") {
 				t.Errorf("the error is %v", err)
 			}
@@ -237,7 +237,7 @@ func TestForgedNumberIsNotTaken(t *testing.T) {
 		silent.Unseal(testKey, 0)
 		mustSave(t, silent)
 		if c := attached(t, testKey, dir); !c.Load().Marked || c.slots.seq != 2 {
-			t.Errorf("forged %d: the checkpoint is %d", seq, c.slots.seq)
+			t.Errorf("with the forged number %d, the checkpoint has number %d", seq, c.slots.seq)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestForgedStreamNameIsNotTaken(t *testing.T) {
 	mustSave(t, forger)
 	c := attached(t, nil, dir)
 	if c.Load(); len(c.Files()) != 1 || c.Files()[file1].Stream != "" {
-		t.Errorf("%+v", c.Files())
+		t.Errorf("the files are %+v", c.Files())
 	}
 }
 
@@ -261,10 +261,10 @@ func TestStreamsWithoutFilesAreForgottenWhenTheyAreMany(t *testing.T) {
 	c.SetFiles(map[position.Content]position.Saved{file1: {Stream: "used.log"}})
 	keep := func(name string) bool { return name == "kept.log" }
 	if idle := c.ForgetIdle(2, keep); idle != nil {
-		t.Errorf("forgot %v", idle)
+		t.Errorf("ForgetIdle forgot %v", idle)
 	}
 	if idle := c.ForgetIdle(1, keep); len(idle) != 2 || len(c.Streams()) != 2 {
-		t.Errorf("forgot %v, and %v are left", idle, c.Streams())
+		t.Errorf("ForgetIdle forgot %v, and %v are left", idle, c.Streams())
 	}
 }
 
@@ -275,10 +275,10 @@ func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	c.SetFile(file1, at99)
 	c.Add(map[position.Content]position.Saved{file1: {Stream: "gc.log"}, file2: {Stream: "gc.log"}})
 	if c.Files()[file1] != at99 || len(c.Files()) != 2 {
-		t.Errorf("%+v", c.Files())
+		t.Errorf("after Add, the files are %+v", c.Files())
 	}
 	if c.Meet(file2, "other.log") || c.Files()[file2].Stream != "gc.log" {
-		t.Errorf("%+v", c.Files())
+		t.Errorf("after Meet, the files are %+v", c.Files())
 	}
 }
 
@@ -329,7 +329,7 @@ func TestOlderSlotOfThePairIsNotReported(t *testing.T) {
 	again := attached(t, testKey, dir)
 	again.SetKey(testKey, c.Number())
 	if found := again.Load(); !found.Marked || found.Invalid != nil {
-		t.Errorf("%+v", found)
+		t.Errorf("Load found %+v", found)
 	}
 }
 

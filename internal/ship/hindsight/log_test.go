@@ -104,23 +104,23 @@ func TestWhatIsHeldIsSavedOnceItIsCommitted(t *testing.T) {
 	h.commit()
 	h.add("a", 3, "four\n")
 	if got := h.saves(); got != "" {
-		t.Errorf("without a trigger: %q", got)
+		t.Errorf("without a trigger, the lines %q were saved", got)
 	}
 	h.SaveUntil(noon.Add(10 * time.Second))
 	if got := h.saves(); got != "a:one\nb:two\nthree\n" {
-		t.Errorf("%q", got)
+		t.Errorf("the saved lines are %q", got)
 	}
 	h.commit()
 	h.add("a", 10, "in the window\n")
 	h.add("a", 12, "behind it\n")
 	h.commit()
 	if got := h.saves(); got != "a:four\na:in the window\n" {
-		t.Errorf("%q", got)
+		t.Errorf("the saved lines are %q", got)
 	}
 	h.commit()
 	h.add("a", 13, "later\n")
 	if st := h.Stats(); !st.Until.IsZero() || !st.Oldest.Equal(noon.Add(11*time.Second)) {
-		t.Errorf("%+v", st)
+		t.Errorf("the stats are %+v", st)
 	}
 }
 
@@ -132,22 +132,22 @@ func TestARestartGoesOnWithWhatIsCommitted(t *testing.T) {
 	h.commit()
 	h.add("a", 3, "not committed\n")
 	if got := h.saves(); got != "a:one\na:two\n" {
-		t.Fatalf("%q", got)
+		t.Fatalf("before the restart, the saved lines are %q", got)
 	}
 	h.restart(1 << 20) // before the saved lines are committed
 	h.add("a", 3, "three\n")
 	h.commit()
 	if got := h.saves(); got != "a:one\na:two\na:three\n" {
-		t.Errorf("%q", got)
+		t.Errorf("after the restart, the saved lines are %q", got)
 	}
 	h.Rewind()
 	if got := h.saves(); got != "a:one\na:two\na:three\n" {
-		t.Errorf("after a rewind: %q", got)
+		t.Errorf("after a rewind, the saved lines are %q", got)
 	}
 	h.commit()
 	h.restart(1 << 20)
 	if got := h.saves(); got != "" {
-		t.Errorf("again: %q", got)
+		t.Errorf("the lines %q were saved again", got)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestTheOldestIsForgotten(t *testing.T) {
 	h.SaveUntil(noon.Add(61500 * time.Millisecond))
 	h.commit()
 	if got := h.saves(); got != "a:old enough\na:not yet\n" {
-		t.Errorf("by age: %q", got)
+		t.Errorf("within the window, the lines %q were saved", got)
 	}
 	for i := range 1000 {
 		h.add("a", 70, sum(i))
@@ -171,11 +171,11 @@ func TestTheOldestIsForgotten(t *testing.T) {
 	}
 	var st unix.Stat_t
 	if h.must(unix.Fstat(int(h.file.Fd()), &st)); st.Blocks*512 > 4*position.PageSize {
-		t.Errorf("%d bytes of memory are in use", st.Blocks*512)
+		t.Errorf("the file takes %d bytes of memory", st.Blocks*512)
 	}
 	h.SaveUntil(noon.Add(time.Hour))
 	if got := h.saves(); !strings.HasSuffix(got, sum(999)) || strings.Contains(got, sum(0)) {
-		t.Errorf("by size: %q", got)
+		t.Errorf("within the size, the lines %q were saved", got)
 	}
 	if err := h.Append(Batch{Stream: "a", Raw: bytes.Repeat([]byte("0123456789abcdef"), 1<<8)}); err != nil {
 		t.Error(err) // the batch compresses well
@@ -199,7 +199,7 @@ func TestWhatIsHeldHasNoHole(t *testing.T) {
 	h.SaveUntil(noon.Add(time.Minute))
 	h.commit()
 	if got := h.saves(); got != "a:four\n" {
-		t.Errorf("%q", got)
+		t.Errorf("the saved lines are %q", got)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestARefusedStreamIsForgotten(t *testing.T) {
 	h.SaveUntil(noon.Add(time.Minute))
 	h.commit()
 	if got := h.saves(); got != "a:committed\nb:b1\nb:b2\n" {
-		t.Errorf("%q", got)
+		t.Errorf("the saved lines are %q", got)
 	}
 }
 
@@ -273,12 +273,12 @@ func TestWhatIsGivenUpDoesNotComeBack(t *testing.T) {
 	h.restart(1 << 20)
 	h.SaveUntil(noon.Add(time.Minute))
 	if got := h.saves(); got != "" {
-		t.Errorf("%d bytes", len(got))
+		t.Errorf("%d bytes were saved, although memory was to be freed", len(got))
 	}
 	h.add("a", 3, "three\n")
 	h.commit()
 	if got := h.saves(); got != "a:three\n" {
-		t.Errorf("%q", got)
+		t.Errorf("the saved lines are %q", got)
 	}
 }
 
@@ -304,17 +304,17 @@ func TestAFileThatSomebodyChanged(t *testing.T) {
 			got := h.saves()
 			if name == "longer" {
 				if strings.Count(got, "held line") != 100 {
-					t.Errorf("%q", got)
+					t.Errorf("the saved lines are %q, want 100", got)
 				}
 				return
 			}
 			if got != "" {
-				t.Errorf("%q", got)
+				t.Errorf("lines are saved: %q", got)
 			}
 			h.add("stream", 2, "next\n")
 			h.commit()
 			if got := h.saves(); got != "stream:next\n" {
-				t.Errorf("afterwards: %q", got)
+				t.Errorf("after the damage, the saved lines are %q", got)
 			}
 		})
 	}
@@ -383,7 +383,7 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		if again := h.append(nil); !bytes.Equal(again[:64], b[:64]) || h.end() < headBytes {
-			t.Errorf("%+v", h)
+			t.Errorf("written again, the head of the log differs: %+v", h)
 		}
 	})
 }

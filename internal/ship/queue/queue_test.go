@@ -22,16 +22,16 @@ func TestChunksComeOutInOrderAndWhole(t *testing.T) {
 	q := New[int](16, 8, 16)
 	for i, s := range []string{"abc", "defgh", "ij"} {
 		if !push(t, q, s, i) {
-			t.Fatalf("no room for %q", s)
+			t.Fatalf("the queue has no room for %q", s)
 		}
 	}
 	got := q.Peek(nil, 8)
 	if len(got) != 2 || string(got[0].Data) != "abc" || string(got[1].Data) != "defgh" || got[1].Meta != 1 {
-		t.Fatalf("peeked %v", got)
+		t.Fatalf("Peek returned %v", got)
 	}
 	q.Release(2)
 	if m, ok := q.Front(); !ok || m != 2 || q.Bytes() != 2 {
-		t.Fatalf("front %d, %v, %d bytes", m, ok, q.Bytes())
+		t.Fatalf("Front returned %d, %v; the queue has %d bytes", m, ok, q.Bytes())
 	}
 }
 
@@ -39,7 +39,7 @@ func TestPeekTakesOneChunkThatIsLargerThanAsked(t *testing.T) {
 	q := New[int](16, 8, 16)
 	push(t, q, "0123456789", 0)
 	if got := q.Peek(nil, 4); len(got) != 1 || len(got[0].Data) != 10 {
-		t.Fatalf("peeked %v", got)
+		t.Fatalf("Peek returned %v", got)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestSpanJoinsChunksThatLieSideBySide(t *testing.T) {
 	push(t, q, "abcd", 0)
 	push(t, q, "efg", 1)
 	if data, ok := q.Span(q.Peek(nil, 10)); !ok || string(data) != "abcdefg" {
-		t.Fatalf("span %q, %v", data, ok)
+		t.Fatalf("Span returned %q, %v", data, ok)
 	}
 	q.Release(1)
 	push(t, q, "hij", 2)
@@ -239,7 +239,7 @@ func TestProducerAndConsumerRunConcurrently(t *testing.T) {
 		}
 		for _, c := range got {
 			if v := binary.LittleEndian.Uint32(c.Data); v != want || c.Meta != want {
-				t.Fatalf("got %d (%d), want %d", v, c.Meta, want)
+				t.Fatalf("the chunk has %d and the number %d, want %d", v, c.Meta, want)
 			}
 			want++
 		}

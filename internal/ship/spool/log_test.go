@@ -114,7 +114,7 @@ func TestLinesComeBackAsTheyWere(t *testing.T) {
 			}
 			again, records := open(t, path)
 			if len(records) != 1 || records[0].From != 100 || records[0].Stream != "gc.log" || records[0].Of != born {
-				t.Fatalf("found %+v", records)
+				t.Fatalf("the records are %+v", records)
 			}
 			if got := read(t, again, records[0]); string(got.Data) != c.text {
 				t.Errorf("after a restart: %d bytes, want %d", len(got.Data), len(c.text))
@@ -157,11 +157,11 @@ func TestDroppedPartsLeaveMarkersInTheirPlaces(t *testing.T) {
 			}
 			got := read(t, l, r)
 			if shape(got.Data) != c.want {
-				t.Errorf("handed on:\n%swant:\n%s", shape(got.Data), c.want)
+				t.Errorf("the log hands on\n%swant\n%s", shape(got.Data), c.want)
 			}
 			again, records := open(t, path)
 			if second := read(t, again, records...); !bytes.Equal(second.Data, got.Data) {
-				t.Errorf("after a restart:\n%swant:\n%s", second.Data, got.Data)
+				t.Errorf("after a restart, the log hands on\n%swant\n%s", second.Data, got.Data)
 			}
 			if len(got.Data) > len(text)+ul.MaxMarkerBytes+1 {
 				t.Errorf("%d bytes are handed on for %d bytes of lines", len(got.Data), len(text))
@@ -181,7 +181,7 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 	}
 	want := fmt.Sprintf("<30 lines, %d bytes>\n", 3*n)
 	if got := shape(read(t, l, records...).Data); got != want {
-		t.Errorf("handed on %q, want %q", got, want)
+		t.Errorf("the log hands on %q, want %q", got, want)
 	}
 	sum := records[0]
 	for _, r := range records[1:] {
@@ -191,7 +191,7 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 		}
 	}
 	if got := shape(read(t, l, sum).Data); got != want || sum.From != 0 || sum.End.Offset != 3*n {
-		t.Errorf("the sum hands on %q, want %q; %+v", got, want, sum)
+		t.Errorf("the sum hands on %q, want %q; it is %+v", got, want, sum)
 	}
 	if got := l.Memory(); got > reserveBytes+2*position.PageSize {
 		t.Errorf("%d bytes are in use", got)
@@ -298,7 +298,7 @@ func TestMarkerAfterAPieceOfALineBeginsALine(t *testing.T) {
 	b := appended(t, l, block(13, "ce\n"), WithoutLines())
 	got := read(t, l, a, b)
 	if want := "keep this pie\n<1 lines, 3 bytes>\n"; shape(got.Data) != want || got.Lines[ul.Warning] != 1 {
-		t.Errorf("handed on %q, want %q; lines %v", shape(got.Data), want, got.Lines)
+		t.Errorf("the log hands on %q, want %q; its lines are %v", shape(got.Data), want, got.Lines)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestALineCutByAFullTmpfsIsCounted(t *testing.T) {
 				fill := position.PageSize - len(torn) - len(first)
 				text := line(1, strings.Repeat("x", fill-len(line(1, "")))) + first + torn
 				if len(text) != position.PageSize {
-					t.Fatalf("%d bytes", len(text))
+					t.Fatalf("the text has %d bytes, want a page", len(text))
 				}
 				r.put("gc.log", text)
 				if apart {

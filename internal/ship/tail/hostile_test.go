@@ -58,10 +58,10 @@ func TestWhatIsNoRegularFileInTheDirectoryIsNotFollowed(t *testing.T) {
 			r.read()
 			r.want("honest.log", "line\n")
 			if len(r.got) != 1 {
-				t.Errorf("streams: %v", r.got)
+				t.Errorf("the streams are %v, want one", r.got)
 			}
 			if got := r.src.Stats().Ignored; len(got) != 1 || got[c.reason] != 1 {
-				t.Errorf("ignored: %v, want 1 for %q", got, c.reason)
+				t.Errorf("the ignored files are %v, want 1 for %q", got, c.reason)
 			}
 		})
 	}
@@ -191,7 +191,7 @@ func TestFileThatGetsASecondNameIsStillOneFile(t *testing.T) {
 	}
 	r.want("gc.log", "one\ntwo\n")
 	if len(r.got) != 1 {
-		t.Errorf("streams: %v", r.got)
+		t.Errorf("the streams are %v, want one", r.got)
 	}
 	if names := r.names(); len(names) != 0 {
 		t.Errorf("these files should be gone: %v", names)
@@ -208,7 +208,7 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r.put("a.log", "")
 	r.src.listing.stale = true
 	if found, err := r.src.Scanner.Scan(); err != nil || found != 1 {
-		t.Fatalf("found %d, %v", found, err)
+		t.Fatalf("the scan found %d files, error %v", found, err)
 	}
 	step = 0
 	r.put("b.log", "")

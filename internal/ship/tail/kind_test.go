@@ -57,7 +57,7 @@ func allocated(t *testing.T, f *os.File) int64 {
 func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 	r := newRig(t)
 	if r.src.env.cfg.Reclaim != ReclaimAuto {
-		t.Fatal("this test is about punching")
+		t.Fatal("the rig does not punch holes, which this test is about")
 	}
 	text := strings.Repeat("# a line of the report, and of the log beside it\n", 1000)
 	report, log := r.writer("hs_err_pid1.log"), r.writer("gc.log")

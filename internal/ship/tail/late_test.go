@@ -26,7 +26,7 @@ func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 	r.src.Relief.Weigh()
 	one := Relief{Want: 1, Least: 1, Keep: ul.Warning}
 	if r.src.Relief.Move(one) == 0 {
-		t.Fatal("nothing was moved")
+		t.Fatal("no record was moved to the spool")
 	}
 	var end int64
 	for _, f := range r.src.table.Files {
@@ -45,7 +45,7 @@ func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.src.Relief.Move(one) == 0 {
-		t.Fatal("nothing was moved")
+		t.Fatal("no record was moved to the spool")
 	}
 	r.read()
 	if n := strings.Count(r.text(), "\x00"); n > 0 {

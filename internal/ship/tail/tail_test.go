@@ -326,7 +326,7 @@ func TestFinishedFileIsUnlinkedAndAWrittenOneIsNot(t *testing.T) {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 1 || names[0] != "alive.log" {
-		t.Fatalf("the source has %v", names)
+		t.Fatalf("the source has the files %v", names)
 	}
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held", len(r.src.table.Files))
@@ -342,7 +342,7 @@ func TestUncommittedFileIsNotUnlinked(t *testing.T) {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 1 {
-		t.Fatalf("the source has %v", names)
+		t.Fatalf("the source has the files %v", names)
 	}
 }
 
@@ -381,11 +381,11 @@ func TestReclaimPunchesWhatIsCommittedAndNotMore(t *testing.T) {
 	r.write(f, strings.Repeat(line, 1000))
 	r.read()
 	if used := blocks(t, r.path("gc.log")); used < 100000 {
-		t.Fatalf("%d bytes in use before the commit", used)
+		t.Fatalf("the log takes %d bytes before the commit", used)
 	}
 	r.commit()
 	if used := blocks(t, r.path("gc.log")); used > 2*position.PageSize {
-		t.Errorf("%d bytes in use after the commit", used)
+		t.Errorf("the log takes %d bytes after the commit", used)
 	}
 	r.write(f, "behind the hole\n")
 	r.read()
@@ -400,7 +400,7 @@ func TestReclaimNoneLeavesEverything(t *testing.T) {
 		r.commit()
 	}
 	if used := blocks(t, r.path("gc.log")); used < 20000 {
-		t.Errorf("%d bytes in use", used)
+		t.Errorf("the log takes %d bytes", used)
 	}
 	r.want("gc.log", strings.Repeat("x\n", 10000))
 }
@@ -412,13 +412,13 @@ func TestReclaimUnlinkPunchesNoHoles(t *testing.T) {
 	r.read()
 	r.commit()
 	if used := blocks(t, r.path("gc.log")); used < 20000 {
-		t.Errorf("%d bytes in use", used)
+		t.Errorf("the log takes %d bytes", used)
 	}
 	r.rotate(f, "gc.log", "gc.log.0")
 	r.read()
 	r.commit()
 	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
-		t.Errorf("the source has %v", names)
+		t.Errorf("the source has the files %v", names)
 	}
 }
 

@@ -118,7 +118,7 @@ func TestTruncatedToNothingIsMarked(t *testing.T) {
 	}
 	r.accounted()
 	if left := r.names(); len(left) > 0 {
-		t.Errorf("left: %v", left)
+		t.Errorf("the files %v are left", left)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// A JVM writes while there are more archives than may be held. They are read in turns, in any order
-// of their numbers. No archive was overwritten, so none is missed.
+// A JVM writes while there are more archives than may be held. They are read in turns, whatever
+// their numbers are. No archive was overwritten, so none is missed.
 func TestArchivesThatWaitAreNotMissed(t *testing.T) {
 	for _, mode := range []Mode{ReclaimAuto, ReclaimNone} {
 		t.Run(string(mode), func(t *testing.T) {
