@@ -50,7 +50,7 @@ func TestMarksAreAppended(t *testing.T) {
 	j.Close()
 	got := lines(t, dir)
 	if len(got) != 4 || got[0] != first || !strings.HasSuffix(got[3], "12:00:00.005+0000][info][ullage] mark: jvm-started pid=2") {
-		t.Errorf("%q", got)
+		t.Errorf("the journal has the lines %q", got)
 	}
 	if log.Len() > 0 {
 		t.Error(log)
@@ -66,13 +66,13 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 		j.Add(mark.New(mark.Truncated))
 	}
 	if n := len(lines(t, dir)); n != maxMarks {
-		t.Fatalf("%d marks", n)
+		t.Fatalf("the journal has %d marks, want the maximum", n)
 	}
 	*clock = clock.Add(period)
 	j.Add(mark.New(mark.SidecarStopped))
 	got := lines(t, dir)[maxMarks:]
 	if len(got) != 2 || !strings.HasSuffix(got[0], "marks-suppressed count=7") || !strings.HasSuffix(got[1], "sidecar-stopped") {
-		t.Errorf("%q", got)
+		t.Errorf("the last lines are %q", got)
 	}
 	for range maxMarks {
 		j.Add(mark.New(mark.Truncated))
@@ -80,14 +80,14 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 	*clock = clock.Add(-time.Hour) // a clock that is set back begins another minute
 	j.Add(mark.New(mark.Truncated))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") {
-		t.Errorf("%q", got[len(got)-2:])
+		t.Errorf("the last lines are %q", got[len(got)-2:])
 	}
 	for range maxMarks {
 		j.Add(mark.New(mark.Truncated))
 	}
 	j.Close(mark.New(mark.SidecarStopped))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") || !strings.HasSuffix(got[len(got)-1], "mark: sidecar-stopped") {
-		t.Errorf("%q", got[len(got)-2:])
+		t.Errorf("the last lines are %q", got[len(got)-2:])
 	}
 }
 
@@ -115,10 +115,10 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 			j.Add(mark.New(mark.JVMStarted))
 			j.Add(mark.New(mark.JVMStarted))
 			if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
-				t.Errorf("%d times in the log: %s", n, log)
+				t.Errorf("the failure is in the log %d times: %s", n, log)
 			}
 			if info, err := os.Stat(outside); err != nil || info.Size() > 0 {
-				t.Errorf("%v, %v", info, err)
+				t.Errorf("the file outside is %v, error %v", info, err)
 			}
 			if _, err := os.Lstat(outside + "2"); err == nil {
 				t.Error("a file was made outside")
@@ -128,7 +128,7 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 			}
 			j.Add(mark.New(mark.JVMStarted))
 			if got := lines(t, dir); len(got) != 1 {
-				t.Errorf("%q", got)
+				t.Errorf("the journal has the lines %q", got)
 			}
 		})
 	}
@@ -141,10 +141,10 @@ func TestASourceThatIsMissing(t *testing.T) {
 		j.Add(mark.New(mark.JVMStarted))
 	}
 	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
-		t.Errorf("%d times in the log: %s", n, log)
+		t.Errorf("the failure is in the log %d times: %s", n, log)
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		t.Error("it was made")
+		t.Error("the missing directory was created")
 	}
 }
 
@@ -164,11 +164,11 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 	text = strings.Join(lines(t, dir), "\n")
 	for line := range strings.SplitSeq(text, "\n") {
 		if _, ok := mark.Parse([]byte(line)); !ok {
-			t.Fatalf("%q", line)
+			t.Fatalf("the line is no mark: %q", line)
 		}
 	}
 	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
-		t.Errorf("%d times in the log", n)
+		t.Errorf("the failure is in the log %d times", n)
 	}
 	if err := os.Remove(filepath.Join(dir, "gc.log")); err != nil {
 		t.Fatal(err)
@@ -177,6 +177,6 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 	*clock = clock.Add(time.Second)
 	j.Add(mark.New(mark.JVMStarted))
 	if after := len(lines(t, dir)); after != before+1 {
-		t.Errorf("%d marks, were %d", after, before)
+		t.Errorf("the journal has %d marks, and had %d", after, before)
 	}
 }

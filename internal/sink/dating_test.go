@@ -91,7 +91,7 @@ func TestTimesOfLines(t *testing.T) {
 					d.Frame(seg, segment.Frame{End: seg.Size, Raw: seg.Size}, []byte(text))
 				}
 				if _, got := d.line(&seg, []byte(text), nil); !got.Equal(ofDay(t, at)) {
-					t.Errorf("%s: %s", line, got)
+					t.Errorf("%s is dated %s", line, got)
 				}
 			}
 			if !d.dates().check() {
@@ -153,7 +153,7 @@ func FuzzDating(f *testing.F) {
 		d.Frame(seg, segment.Frame{End: int64(len(text)), Raw: int64(len(text))}, []byte(text))
 		for line := range strings.Lines(text) {
 			if _, at := d.line(&seg, []byte(line), nil); at.Year() < 1970 || at.Year() > 2200 || !d.dates().check() {
-				t.Fatalf("%q: %s, %+v", line, at, d.dates())
+				t.Fatalf("%q is dated %s, from %+v", line, at, d.dates())
 			}
 		}
 	})

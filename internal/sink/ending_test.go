@@ -60,7 +60,7 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 }
 
 // A power cut has torn the end of a stream that no JVM writes any more. The torn end cannot be read,
-// so the sink does not lack it, and retention does not wait for the sink.
+// so it does not count as undelivered, and retention does not wait for the sink.
 func TestATornEndIsNotLacked(t *testing.T) {
 	for name, torn := range map[string]string{"half a frame": "[2s][info][gc] ha", "zeros": strings.Repeat("\x00", 100)} {
 		t.Run(name, func(t *testing.T) {

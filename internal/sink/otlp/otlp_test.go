@@ -337,7 +337,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("\x0a\x0b\x08\x02\x12\x07too old"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if p, err := partialOf(body); err == nil && (p.count < 0 || len(p.message) > maxMessage+8) {
-			t.Errorf("%+v", p)
+			t.Errorf("the partial success is read as %+v", p)
 		}
 		_ = statusMessage(body)
 	})
