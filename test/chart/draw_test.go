@@ -92,7 +92,7 @@ func drawDashboard(t *testing.T, p scraper) {
 	}
 }
 
-// seen returns the time once the JVM has been observed for that long.
+// seen waits until the JVM has been observed for the given time, and returns when that is.
 func (p scraper) seen(t *testing.T, long time.Duration) time.Time {
 	t.Helper()
 	for deadline := time.Now().Add(lab.Patience); !p.answers(t, fmt.Sprintf("rate(ullage_read_lines_total[$__rate_interval] offset %.0fs)", long.Seconds())); {

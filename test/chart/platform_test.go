@@ -69,7 +69,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 	}
 	for _, w := range hooks.Webhooks {
 		if *w.FailurePolicy != admissionregistrationv1.Fail || *w.TimeoutSeconds != 10 || *w.ClientConfig.Service.Port != 443 {
-			t.Errorf("%s: %+v", w.Name, w)
+			t.Errorf("the webhook %s is %+v", w.Name, w)
 		}
 		last := w.NamespaceSelector.MatchExpressions[len(w.NamespaceSelector.MatchExpressions)-1]
 		first := w.ObjectSelector.MatchExpressions[len(w.ObjectSelector.MatchExpressions)-1]
@@ -108,29 +108,29 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 		t.Errorf("selector %v", d.Spec.Selector)
 	}
 	if spread := pod.Spec.TopologySpreadConstraints; len(spread) != 1 || spread[0].TopologyKey != "rack" || d.Spec.Strategy.RollingUpdate.MaxSurge.StrVal != "50%" {
-		t.Errorf("%+v %+v", spread, d.Spec.Strategy)
+		t.Errorf("the spread is %+v, the strategy %+v", spread, d.Spec.Strategy)
 	}
 	budget := sole[policyv1.PodDisruptionBudget](t, objects)
 	if budget.Spec.MaxUnavailable == nil || budget.Spec.MaxUnavailable.StrVal != "50%" {
-		t.Errorf("%+v", budget.Spec)
+		t.Errorf("the disruption budget is %+v", budget.Spec)
 	}
 	s := pod.Spec.SecurityContext
 	if *s.RunAsUser != 1234 || *s.RunAsNonRoot || s.SeccompProfile == nil || *c.SecurityContext.ReadOnlyRootFilesystem || *c.SecurityContext.AllowPrivilegeEscalation {
-		t.Errorf("%+v %+v", s, c.SecurityContext)
+		t.Errorf("the pod's security context is %+v, the container's %+v", s, c.SecurityContext)
 	}
 	if pod.Annotations["prometheus.io/port"] != "1" || pod.Annotations["prometheus.io/path"] != "/metrics" || pod.Annotations["checksum/config"] == "" {
-		t.Errorf("%v", pod.Annotations)
+		t.Errorf("the pod's annotations are %v", pod.Annotations)
 	}
 	if p := c.LivenessProbe; p.FailureThreshold != 12 || p.PeriodSeconds != 10 || p.HTTPGet == nil {
-		t.Errorf("%+v", p)
+		t.Errorf("the liveness probe is %+v", p)
 	}
 	account := sole[corev1.ServiceAccount](t, objects)
 	if account.Name != "77" || *account.AutomountServiceAccountToken || pod.Spec.ServiceAccountName != "77" || sole[corev1.Service](t, objects).Annotations["example.com/a"] != "b" {
-		t.Errorf("%+v, %s", account, pod.Spec.ServiceAccountName)
+		t.Errorf("the service account is %+v, the pod's is %s", account, pod.Spec.ServiceAccountName)
 	}
 	for _, b := range all[rbacv1.RoleBinding](objects) {
 		if b.Subjects[0].Name != "77" {
-			t.Errorf("%+v", b.Subjects)
+			t.Errorf("the subjects are %+v", b.Subjects)
 		}
 	}
 	objects, _ = injector(t, "serviceAccount: {create: false, name: own}\npodDisruptionBudget: {enabled: false}")
@@ -148,10 +148,10 @@ func TestNamesThatLookLikeNumbers(t *testing.T) {
 	}
 	objects := decode(t, text)
 	if d := sole[appsv1.Deployment](t, objects); d.Namespace != "0123" || d.Spec.Template.Labels["app.kubernetes.io/instance"] != "1e3" {
-		t.Errorf("%+v", d.ObjectMeta)
+		t.Errorf("the Deployment's metadata is %+v", d.ObjectMeta)
 	}
 	if w := webhooks(t, objects); w[0].ClientConfig.Service.Namespace != "0123" {
-		t.Errorf("%+v", w[0].ClientConfig)
+		t.Errorf("the webhook's client is %+v", w[0].ClientConfig)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestTheAccountPolicy(t *testing.T) {
 	policy, binding := sole[admissionregistrationv1.ValidatingAdmissionPolicy](t, objects), sole[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, objects)
 	account := sole[corev1.ServiceAccount](t, objects)
 	if binding.Spec.PolicyName != policy.Name || !strings.Contains(policy.Spec.MatchConditions[0].Expression, `"system:serviceaccount:ullage-system:`+account.Name+`"`) {
-		t.Errorf("%+v %+v", policy, binding)
+		t.Errorf("the policy is %+v, the binding %+v", policy, binding)
 	}
 	if _, err := render("1.29.4"); err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.30") {
 		t.Errorf("in an older cluster: %v", err)

@@ -30,7 +30,7 @@ func TestAClaimIsPruned(t *testing.T) {
 		j := jobs[i]
 		pod := j.Spec.JobTemplate.Spec.Template
 		c, s := pod.Spec.Containers[0], pod.Spec.SecurityContext
-		// The name of a Job has 11 characters more.
+		// The name of a Job is 11 characters longer than that of its CronJob.
 		if bad := validation.IsDNS1123Label(j.Name); len(bad) > 0 || len(j.Name) > 52 || j.Namespace != "shop" || j.Spec.Schedule != want.schedule {
 			t.Errorf("%s in %s at %s: %q", j.Name, j.Namespace, j.Spec.Schedule, bad)
 		}
@@ -38,7 +38,7 @@ func TestAClaimIsPruned(t *testing.T) {
 			t.Errorf("arguments: %q", c.Args)
 		}
 		if pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName != want.claim || *s.RunAsUser != want.user || *s.RunAsGroup != want.group || !*s.RunAsNonRoot {
-			t.Errorf("%+v %+v", pod.Spec.Volumes, s)
+			t.Errorf("the volumes are %+v, the security context is %+v", pod.Spec.Volumes, s)
 		}
 		if pod.Labels["ullage.dev/inject"] != "false" || *c.SecurityContext.AllowPrivilegeEscalation || !*c.SecurityContext.ReadOnlyRootFilesystem || len(c.SecurityContext.Capabilities.Drop) != 1 {
 			t.Errorf("labels %v, %+v", pod.Labels, c.SecurityContext)
@@ -81,11 +81,11 @@ prune:
 			t.Errorf("pull secrets: %v", pod.ImagePullSecrets)
 		}
 		if j.Namespace != "2024" || pod.Volumes[0].PersistentVolumeClaim.ClaimName != "1e3" || *job.BackoffLimit != 1 || *job.ActiveDeadlineSeconds != 3600 {
-			t.Errorf("%+v", j)
+			t.Errorf("the Job is %+v", j)
 		}
 	}
 	var cfg struct{ PullSecrets []string }
 	if err := yaml.Unmarshal([]byte(sole[corev1.ConfigMap](t, ofRelease(objects)).Data["config.yaml"]), &cfg); err != nil || len(cfg.PullSecrets) != 1 || cfg.PullSecrets[0] != "123" {
-		t.Errorf("%v: %v", cfg, err)
+		t.Errorf("the configuration is %v, error %v", cfg, err)
 	}
 }

@@ -214,7 +214,7 @@ func (p scraper) get(t *testing.T, path string, into any) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %s %v", path, resp.Status, body, err)
+		t.Fatalf("%s: status %s, body %s, error %v", path, resp.Status, body, err)
 	}
 	if err := json.Unmarshal(body, &struct{ Data any }{into}); err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func (p scraper) noAlarm(t *testing.T) {
 		for _, r := range g.Rules {
 			n++
 			if r.Health != "ok" || r.State == "firing" {
-				t.Errorf("%s: %s, %s %s", r.Name, r.State, r.Health, r.LastError)
+				t.Errorf("the rule %s is %s, its health %s: %s", r.Name, r.State, r.Health, r.LastError)
 			}
 		}
 	}

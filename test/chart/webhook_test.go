@@ -92,7 +92,7 @@ func TestWebhooksHinderNoPod(t *testing.T) {
 				*w.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy ||
 				*w.MatchPolicy != admissionregistrationv1.Equivalent ||
 				len(w.AdmissionReviewVersions) != 1 || w.AdmissionReviewVersions[0] != "v1" {
-				t.Errorf("%s: %+v", w.Name, w)
+				t.Errorf("the webhook %s is %+v", w.Name, w)
 			}
 			for _, rule := range w.Rules {
 				if len(rule.Operations) != 1 || rule.Operations[0] != admissionregistrationv1.Create ||
