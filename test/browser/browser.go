@@ -64,7 +64,7 @@ func (v View) features() []*emulation.MediaFeature {
 	}
 	return []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme},
-		{Name: "prefers-reduced-motion", Value: "reduce"}, // pictures must show the end of a movement
+		{Name: "prefers-reduced-motion", Value: "reduce"}, // pictures must show the end of an animation
 	}
 }
 
@@ -79,8 +79,8 @@ type Page struct {
 	faults []string
 }
 
-// Open opens a page in a tab of its own and closes it when the test ends. If the page did anything wrong, the test
-// fails at its end. Pages share nothing, like the pages of several people: each has its own connections.
+// Open opens a page in a tab of its own and closes it when the test ends. The test then fails if the page did
+// anything wrong. Pages share nothing, as if they belonged to different people: each has its own connections.
 func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	tb.Helper()
 	// A tab in the background is hidden, so each tab has a window of its own.

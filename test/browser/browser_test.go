@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// If Look finds no fault, this proves something only if it does find existing faults.
+// The other tests rely on Look finding no fault, which means nothing unless it finds faults
+// that exist.
 func TestFaultsOfAPageAreFound(t *testing.T) {
 	const well = `<!doctype html><html lang="en"><title>Page</title><main><h1>Page</h1><p>Text</p>%s</main>`
 	b := Start(t)

@@ -26,7 +26,7 @@ func TestTheDashboardShowsSomethingInEachPanel(t *testing.T) {
 			t.Parallel()
 			p := b.Open(t, "file://"+file, v)
 			if n := value[int](p, `document.querySelectorAll("section").length`); n < 40 {
-				t.Errorf("%d panels", n)
+				t.Errorf("the dashboard has %d panels, want at least 40", n)
 			}
 			for _, fault := range value[[]string](p, emptyPanels) {
 				t.Errorf("nothing is drawn: %s", fault)

@@ -282,7 +282,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 		most = max(most, sockets(t, side))
 		for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 			if code, _, err := side.Get(path); err != nil || code != http.StatusOK {
-				t.Fatalf("%s: %d, %v", path, code, err)
+				t.Fatalf("%s: code %d, error %v", path, code, err)
 			}
 		}
 	}

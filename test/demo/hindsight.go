@@ -55,7 +55,7 @@ func (d *demo) ship(name string, flags ...string) (*shipped, error) {
 	return s, err
 }
 
-// incident lets the JVM run. It saves the detail when half of the time is over.
+// incident lets the JVM run. It saves the withheld lines when half of the time is over.
 func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Duration) error {
 	var outputs []string
 	for _, s := range []*shipped{all, held} {
@@ -84,7 +84,7 @@ func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Dur
 	return d.jvm.Wait(drain)
 }
 
-// account is what became of the lines for the second sidecar.
+// account counts what the second sidecar did with the lines.
 type account struct {
 	jvm.Comparison     // of the lines at info and above
 	written            int

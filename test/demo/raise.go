@@ -17,7 +17,7 @@ import (
 // The selection of the demo's raise. It adds lines at level trace, which the JVM's own selection does not have.
 const raisedTo = "gc*=trace,safepoint*=trace"
 
-// raise is what became of the raise.
+// raise records what happened when the level was raised.
 type raise struct {
 	asked    time.Time // when the annotations file was edited
 	lasts    time.Duration

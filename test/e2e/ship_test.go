@@ -59,6 +59,6 @@ func same(t *testing.T, written, persisted string, changes ...time.Time) {
 		t.Errorf("the JVM logged %d lines: too few to prove anything", c.Written)
 	}
 	if !c.Same() {
-		t.Errorf("%v", c)
+		t.Errorf("the shipped lines differ: %v", c)
 	}
 }

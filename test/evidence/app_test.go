@@ -16,7 +16,7 @@ func TestEventsAreCounted(t *testing.T) {
 		"[0.1s][warning][ullage] dropped 12 lines\n" +
 		"a line that was cut SEQ E 4"
 	if err := q.read(strings.NewReader(text)); err != nil || q.all != 3 || q.severe != 2 {
-		t.Errorf("%+v, %v", q, err)
+		t.Errorf("the counts are %+v, error %v", q, err)
 	}
 }
 
@@ -27,7 +27,7 @@ func TestPairs(t *testing.T) {
 	}
 	for _, out := range []string{"", "Exception in thread main", "mean=x"} {
 		if f, err := pairs(out); err == nil && len(f) > 0 {
-			t.Errorf("%q: %v", out, f)
+			t.Errorf("%q is parsed as %v", out, f)
 		}
 	}
 }

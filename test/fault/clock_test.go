@@ -12,8 +12,8 @@ import (
 )
 
 // steppedClock is a file for package time: some time after the start of the program, the wall clock steps and the
-// monotonic clock does not, as after settimeofday. To step the machine's own clock would affect every other program
-// on the machine.
+// monotonic clock does not, as after settimeofday. Stepping the machine's own clock would affect every other
+// program on the machine.
 const steppedClock = `package time
 
 import "syscall"

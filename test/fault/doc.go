@@ -12,29 +12,29 @@
 //     system, so that the kernel refuses writes past its end. An fsync then
 //     fails with EIO, the pages are lost, and a later fsync reports success.
 //     No device mapper is needed.
-//   - Lost writes: the device lies on a tmpfs that other files fill up, so that
-//     it fails every write to a new block. After a new mount, the pages that an
-//     fsync failed to write are zeros, whatever later ones reported; each test
-//     first checks that with a file of its own.
+//   - Lost writes: the device is a file on a tmpfs that other files fill up, so
+//     that it fails every write to a new block. After a new mount, the pages that
+//     an fsync failed to write are zeros, even if a later fsync succeeded; each
+//     test first checks that with a file of its own.
 //   - Read-only: the kernel refuses `mount -o remount,ro` while any process has
 //     a file open for writing, and a sidecar always has one open, its lock. So a
 //     sidecar can only meet a file system that made itself read-only after an
 //     error (errors=remount-ro), which can only be repaired by a new mount.
 //   - Stalls: fsfreeze. A process in a call into a frozen file system cannot be
 //     ended before the thaw, not even by kill -9, and keeps its locks. So there
-//     are two kinds of kill -9 in a freeze: of a sidecar without a thread in
-//     such a call, which is ensured by stopping it before the freeze, and of a
-//     sidecar that is held.
+//     are two kinds of kill -9 in a freeze. One hits a sidecar without a thread
+//     in such a call: the test stops the sidecar before the freeze. The other
+//     hits a sidecar that such a call holds.
 //   - Silence: a process serves the destination by FUSE, and is stopped. Then
-//     no call returns, not even a look, as with a dead server.
+//     no call returns, not even a stat, as with a dead server.
 //
 // # Floods
 //
 // The behaviour under pressure is shown with floods (see test/lab): up to 200 MB/s of lines at all levels from a
 // process of its own, which times every write. The sidecar moves lines that the destination does not take into the
 // spool, compressed, and drops lines only past the marks after that. Each flood ends with an account of every line:
-// persisted, or dropped at a place where a marker has the exact count, by level. The JVM itself has never met a full
-// tmpfs. Times are only printed, counts are checked. A slow write during which the writer's thread was not asleep was
+// persisted, or dropped at a place where a marker has the exact count, by level. The JVM itself never finds the tmpfs
+// full. Counts are checked; times are only printed. A slow write during which the writer's thread was not asleep was
 // preempted: other threads had the CPU.
 //
 // TestHeadline lets real JVMs log to a frozen disk, and through ullage. The length of a safepoint comes from a second

@@ -1,5 +1,5 @@
-// Package image tests the sidecar's image as a node unpacks it: the program in a root
-// that has nothing else.
+// Package image tests the sidecar's image as a node unpacks it: the program, in a root
+// directory with nothing else.
 package image
 
 import (
@@ -27,7 +27,7 @@ import (
 // user is the user of the image.
 const user = 65532
 
-// hang is when a test gives up. Nothing takes that long.
+// hang is how long a test waits before it gives up. Nothing takes that long.
 const hang = 3 * time.Minute
 
 // unpacked builds the sidecar's image once and returns a root with its layers.

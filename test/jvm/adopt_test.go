@@ -37,7 +37,7 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 		r.want("gc*=debug", "1h")
 		r.shipped(stream, "[debug")
 		if l := r.levels(); len(l.Errors) > 0 || len(l.JVMs) != 1 || l.JVMs[0].Adopted != "gc*=info,safepoint=info" {
-			t.Errorf("%+v", l)
+			t.Errorf("the levels are %+v", l)
 		}
 		r.stop()
 		if is := jvm.list(); is != before {
@@ -52,7 +52,7 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 	})
 }
 
-// A JVM that was given no option is adopted through its pod's annotations, as if the injector's
+// A JVM that was given no option is adopted through its pod's annotations, as when the injector's
 // options-variable is off. The sidecar finds it among the processes, since the JVM has no socket in
 // its /tmp.
 func TestAJVMWithoutOptionsIsAdoptedByAnAnnotation(t *testing.T) {
@@ -90,7 +90,7 @@ func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
 	})
 }
 
-// To adopt and to release a JVM stops none of its threads: a JVM that only waits has no safepoint
+// Adopting and releasing a JVM stops none of its threads: a JVM that only waits has no safepoint
 // meanwhile.
 func TestToAdoptTakesNoSafepoint(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {

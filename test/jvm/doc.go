@@ -4,26 +4,29 @@
 // # The independent truth
 //
 // A JVM under test has two outputs of the same selection and decorations: one
-// in the source, one in a file that ullage never sees. HotSpot takes the
-// decorations (the time, for one) once a message and shares them among all
-// outputs, and writes a message to one output after the other, each under a
-// lock of its own. So, as measured on 17 and 25:
+// in the source, and one in a file that ullage never sees. HotSpot determines
+// the decorations of a message, such as its time, once for all outputs. It
+// writes the message to one output after the other, each under a lock of its
+// own. So, as measured on JDK 17 and 25:
 //
 //   - With a collector that logs from one thread at a time (Serial, Parallel)
 //     the two files are the same, byte for byte.
-//   - With the others they hold the same lines, but if two threads log at the
-//     same moment, their lines may come in another order here than there
-//     (some 100 in 200,000 lines with G1, some 1,000 with Z). The lines of one
-//     thread are always in the same order: the decorator tid tells them apart.
-//   - Padding belongs to an output. It can differ if two lines that widen it
-//     have changed places.
-//   - A JVM that is killed has written its last message to the first output
-//     and perhaps not to the second. The order is that of the command line.
+//   - With the other collectors they hold the same lines, but if two threads
+//     log at the same moment, the order of their lines may differ between the
+//     files (some 100 in 200,000 lines with G1, some 1,000 with Z). The lines of
+//     one thread are always in the same order; the decorator tid shows which
+//     thread wrote a line.
+//   - Each output has its own padding, which can differ if two lines that widen
+//     it are in a different order.
+//   - A JVM that is killed may have written its last message to the first
+//     output but not to the second. The first output is the one that comes
+//     first on the command line.
 //   - At the moment when VM.log changes the level of one output, the JVM may
 //     write a message to that output twice: it links the output at its new
 //     level before it unlinks the output from the old one, and a thread that
-//     logs meanwhile meets both. Both have the same time, to the nanosecond,
-//     and nothing of the same thread is between them. No line is missing.
+//     logs meanwhile finds both. Both copies have the same time, to the
+//     nanosecond, with no other message of that thread between them. No line is
+//     missing.
 //
 // # Log levels
 //

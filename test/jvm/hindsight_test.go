@@ -61,7 +61,7 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 		save := r.begin("save")
 		r.end(save, 0)
 		if got := save.stdout.String(); !strings.HasPrefix(got, "saving ") || !strings.Contains(got, detail[len("gc.log"):]) {
-			t.Errorf("%q", got)
+			t.Errorf("save printed %q", got)
 		}
 		if st := statusOf(r); st.Hindsight == nil || st.Hindsight.Until.Before(asked) {
 			t.Errorf("the status has no hindsight: %+v", st.Hindsight)

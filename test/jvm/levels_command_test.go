@@ -137,7 +137,7 @@ func (r *levelRig) asListed(text string, p *listened) string {
 	var list strings.Builder
 	for _, o := range outputs {
 		if o.PID != p.PID() || o.Shipped != strings.Contains(o.Output, r.source) || o.Raised != "" || o.Error != "" {
-			r.Errorf("%+v", o)
+			r.Errorf("the output is %+v", o)
 		}
 		line := fmt.Sprintf(" #%d: %s %s %s %s", o.Index, o.Output, o.Selection, o.Decorators, o.Options)
 		list.WriteString(strings.TrimRight(line, " ") + "\n")

@@ -66,7 +66,7 @@ func (r *levelRig) timedOut() {
 	})
 }
 
-// A person turns off all logging of a raised JVM. To detect that before each restore would cost every JVM one more
+// A person turns off all logging of a raised JVM. Detecting that before each restore would cost every JVM one more
 // command. So the restore makes the JVM create the output a second time. The sidecar logs that, and the raise is
 // over.
 func TestLevelsOfAnOutputThatIsGone(t *testing.T) {

@@ -66,7 +66,7 @@ func TestOptionsOfTheImageSurvive(t *testing.T) {
 		cmd.Env = append(os.Environ(), "JAVA_TOOL_OPTIONS=-Dfrom.image=agent -Xlog:disable", s.defaultVariable(t))
 		out, err := cmd.Output()
 		if err != nil || !strings.Contains(string(out), "said agent") {
-			t.Fatalf("%s, %v", out, err)
+			t.Fatalf("the JVM printed %s, error %v", out, err)
 		}
 		if logs := s.logs(t); logs != 1 { // although the image sets -Xlog:disable, which precedes our options
 			t.Errorf("%d logs", logs)
@@ -210,7 +210,7 @@ func (s *starts) injected(t *testing.T, annotations map[string]string) (name, va
 		text, err := json.Marshal(op.Value)
 		var env []struct{ Name, Value string }
 		if err != nil || json.Unmarshal(text, &env) != nil || len(env) != 1 {
-			t.Fatalf("%s, %v", text, err)
+			t.Fatalf("the environment is %s, error %v", text, err)
 		}
 		// Other tests' JVMs have sockets in /tmp, so these JVMs must not add more.
 		value := strings.ReplaceAll(env[0].Value, " -XX:+StartAttachListener", "")

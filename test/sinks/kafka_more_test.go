@@ -13,7 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A client logs in by each mechanism and presents a certificate if the broker requires one.
+// The sidecar logs in with each mechanism. It presents a certificate if the broker requires
+// one.
 func TestKafkaLogins(t *testing.T) {
 	for name, c := range map[string]struct {
 		properties []string
@@ -92,8 +93,8 @@ func (b *broker) quota(bytes float64) {
 	}
 }
 
-// The broker's clock is an hour fast or slow. A slow broker refuses lines from its future, and the
-// lines wait until the clock is right.
+// The broker's clock is an hour fast or slow. If it is slow, the times of new lines seem to be in
+// the future, and the broker refuses the lines. They wait until the clock is right.
 func TestKafkaClockIsAnHourOff(t *testing.T) {
 	for _, off := range []string{"+1h", "-61m"} {
 		t.Run(off, func(t *testing.T) {

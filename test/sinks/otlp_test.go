@@ -59,6 +59,6 @@ func TestOTLPAfterKills(t *testing.T) {
 	o := r.settles()
 	t.Logf("after 30 kills: %v", o)
 	if !o.right() {
-		t.Errorf("%v", o)
+		t.Errorf("the Collector received: %v", o)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// place is a place in which an application runs that has the appender by Java's README alone.
+// place is where an application runs whose appender has only the settings of Java's README.
 type place struct {
 	name  string
 	setup func(t *testing.T) (source, events string) // the sidecar's source ("": no sidecar), and ULLAGE_EVENTS
@@ -47,7 +47,8 @@ var places = []place{
 }
 
 // TestAnApplicationAlwaysHasALog runs Spring Boot with the settings of Java's README in each place, and runs other
-// versions with and without a ring. Each order is a line of the log, or without a ring of the console, or is counted.
+// versions with and without a ring. Each order is a line of the log (of the console if there is no ring), or is
+// counted as refused.
 func TestAnApplicationAlwaysHasALog(t *testing.T) {
 	const orders = 20_000
 	jdk := lab.NeedsJDKs(t)[0]

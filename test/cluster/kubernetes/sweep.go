@@ -14,9 +14,9 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// sweep removes every pod from a container runtime, the way in which a kubelet
-// does: the runtime itself then undoes mounts, network namespaces, addresses
-// and port mappings. No kubelet may be running, it would start them again.
+// sweep removes every pod from a container runtime, as a kubelet does: the runtime itself then
+// undoes mounts, network namespaces, addresses and port mappings. No kubelet may be running,
+// because it would start the pods again.
 func sweep() int {
 	fs := flag.NewFlagSet("cluster-sweep", flag.ExitOnError)
 	socket := fs.String("socket", "", "path of the runtime's socket")

@@ -19,7 +19,8 @@ func main() {
 	}
 }
 
-// reap collects every child that has ended: signals of several may be one.
+// reap collects every child that has ended: the kernel may send one signal for several
+// children.
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
