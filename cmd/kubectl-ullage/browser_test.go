@@ -32,6 +32,6 @@ func TestEverySystemHasItsOwnWayToOpenAURL(t *testing.T) {
 
 func TestURLsOfFilesAreEscaped(t *testing.T) {
 	if got, want := fileURL("/tmp/a b#c?.html"), "file:///tmp/a%20b%23c%3F.html"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("the URL is %s, want %s", got, want)
 	}
 }

@@ -113,6 +113,6 @@ func TestTheLastOfTwoEndsCounts(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	if got, want := pods[0].killed(time.Date(2026, 11, 20, 10, 1, 0, 0, time.UTC)), "container app ended with exit code 137 (OOMKilled)"; got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("killed returned %q, want %q", got, want)
 	}
 }

@@ -116,7 +116,7 @@ func TestKubectlIsHeldToItsBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := script(t, c.script).run(t.Context(), maxStatus)
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) || len(err.Error()) > 2*maxComplaint {
-				t.Errorf("%d bytes, %.100v", len(out), err)
+				t.Errorf("the error has %d bytes: %.100v", len(out), err)
 			}
 		})
 	}

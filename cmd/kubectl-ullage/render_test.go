@@ -23,7 +23,7 @@ func TestTheWorstComesFirst(t *testing.T) {
 		got = append(got, a.of.pod)
 	}
 	if want := "gone bare fuller full half lags larger idle"; strings.Join(got, " ") != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("the order is %s, want %s", got, want)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestALevelIsOneWord(t *testing.T) {
 		strings.Repeat("a", 39) + "…(8m30s)": of(&admin.Levels{Raise: raised("annotation", strings.Repeat("a", 99), 10*time.Minute), JVMs: taken}),
 	} {
 		if got := level(st); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("the level is %s, want %s", got, want)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func TestServeTellsAllThatIsWrongAtOnce(t *testing.T) {
 	code := serveCmd(t.Context(), []string{"--config", missing, "--tls-cert", "x", "--webhook-listen", "9443", "--listen", "x", "--log-format", "xml", "--log-level", "loud", "--shutdown-delay", "soon", "more"},
 		cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: func(string) (string, bool) { return "", false }})
 	if code != cli.Usage {
-		t.Errorf("exit %d", code)
+		t.Errorf("the exit status is %d", code)
 	}
 	for _, want := range []string{"--config: open " + missing, "go together", "--webhook-listen", "--listen", "--log-format", "--log-level", "for --shutdown-delay", `"more"`} {
 		if !strings.Contains(log.String(), want) {

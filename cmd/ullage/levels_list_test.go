@@ -35,7 +35,7 @@ func TestListedNamesAreShownAndNotObeyed(t *testing.T) {
 			}
 			for _, r := range b.String() {
 				if r != '\n' && !unicode.IsGraphic(r) {
-					t.Errorf("%U in %q", r, b.String())
+					t.Errorf("the output has the character %U: %q", r, b.String())
 				}
 			}
 		})

@@ -206,7 +206,7 @@ func TestStatusAsksARealServer(t *testing.T) {
 	code, out, _ = status("--json", "--addr="+s.Addr().String())
 	var st admin.Status
 	if err := json.Unmarshal([]byte(out), &st); err != nil || code != cli.OK {
-		t.Fatalf("exit %d, %v", code, err)
+		t.Fatalf("the exit status is %d, error %v", code, err)
 	}
 	if d := cmp.Diff(full(), st); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

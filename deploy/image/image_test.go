@@ -73,7 +73,7 @@ func decode[T any](t *testing.T, data []byte) (v T) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
-		t.Fatalf("%v in %s", err, data)
+		t.Fatalf("error %v in %s", err, data)
 	}
 	return v
 }
@@ -125,7 +125,7 @@ func TestImageOfOneArchitecture(t *testing.T) {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
 	if c.Architecture != "amd64" || c.OS != "linux" || c.Created != "2023-11-14T22:13:20Z" {
-		t.Errorf("built for %+v at %s", c.platform, c.Created)
+		t.Errorf("the image was built for %+v at %s", c.platform, c.Created)
 	}
 	wantLayers := [][]string{
 		{"drwxr-xr-x usr/", "drwxr-xr-x usr/bin/", "-rwxr-xr-x usr/bin/prog  this is amd64/prog"},
@@ -166,7 +166,7 @@ func TestImageOfTwoArchitectures(t *testing.T) {
 		m := decode[manifest](t, content(t, files, d))
 		archs = append(archs, d.Platform.Architecture)
 		if got := list(t, content(t, files, m.Layers[0])); !cmp.Equal(got, []string{"-rwxr-xr-x prog  this is " + d.Platform.Architecture + "/prog"}) {
-			t.Errorf("%s has %q", d.Platform.Architecture, got)
+			t.Errorf("the layer for %s has %q", d.Platform.Architecture, got)
 		}
 		if m.Layers[0].MediaType != typeLayer {
 			t.Errorf("an uncompressed layer has the media type %s", m.Layers[0].MediaType)

@@ -123,7 +123,7 @@ func programOf(t *testing.T, image v1.Image, program string) []byte {
 			return data
 		}
 	}
-	t.Fatalf("no layer has %s", config.Config.Entrypoint[0])
+	t.Fatalf("no layer has the media type %s", config.Config.Entrypoint[0])
 	return nil
 }
 

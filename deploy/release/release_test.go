@@ -83,7 +83,7 @@ func TestRelease(t *testing.T) {
 		for name, programs := range map[string][]string{"ullage" + linux: {"ullage"}, "kubectl-ullage" + linux: {plugin, "kubectl_complete-ullage"}} {
 			entries := untar(t, files[name])
 			if got := slices.Sorted(maps.Keys(entries)); !slices.Equal(got, append([]string{"LICENSE", "README.md"}, programs...)) {
-				t.Errorf("%s has %q", name, got)
+				t.Errorf("the archive %s has the files %q", name, got)
 			}
 			reportsVersion(t, entries[programs[0]])
 		}

@@ -131,7 +131,7 @@ func TestStatusRoundTrips(t *testing.T) {
 	r := start(t, nil, func() any { return want })
 	_, body, header := r.do(t, "GET", "/status")
 	if got := header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("content type %q", got)
+		t.Errorf("the content type is %q", got)
 	}
 	var got Status
 	if err := json.Unmarshal([]byte(body), &got); err != nil {

@@ -100,7 +100,7 @@ func TestAClientThatNeverReadsHoldsNothing(t *testing.T) {
 		t.Fatalf("the client gets %q", got)
 	}
 	if code, _, _ := r.do(t, "GET", "/healthz"); code != 200 {
-		t.Errorf("healthz %d", code)
+		t.Errorf("/healthz has code %d", code)
 	}
 	if err := r.stop(); err != nil {
 		t.Errorf("Run: %v", err)

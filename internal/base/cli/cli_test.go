@@ -15,7 +15,7 @@ func TestUnexpectedComplainsAboutEach(t *testing.T) {
 	}
 	want := "unexpected argument \"a b\"\nunexpected argument \"\\x1b\""
 	if got := errors.Join(Unexpected([]string{"a b", "\x1b"})...).Error(); got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("the errors are %s, want %s", got, want)
 	}
 }
 

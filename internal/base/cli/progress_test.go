@@ -27,7 +27,7 @@ func TestProgressIsShownNowAndThenAndCleared(t *testing.T) {
 		first, second := "reading: 2.00 MiB of 100 MiB", "reading: 4 B of 5 B"
 		want := "\r" + first + "\r" + second + strings.Repeat(" ", len(first)-len(second)) + "\r" + strings.Repeat(" ", len(second)) + "\r"
 		if out.String() != want {
-			t.Errorf("%q, want %q", &out, want)
+			t.Errorf("the terminal got %q, want %q", &out, want)
 		}
 	})
 }
@@ -40,7 +40,7 @@ func TestProgressOfAWaitCountsSeconds(t *testing.T) {
 		stop()
 		want := "\rreading ...\rreading ... 1 s\rreading ... 2 s\r" + strings.Repeat(" ", len("reading ... 2 s")) + "\r"
 		if out.String() != want {
-			t.Errorf("%q, want %q", &out, want)
+			t.Errorf("the terminal got %q, want %q", &out, want)
 		}
 	})
 }
@@ -53,6 +53,6 @@ func TestWithoutATerminalNoProgressIsShown(t *testing.T) {
 	p.Wait("reading")()
 	p.Clear()
 	if p != nil || out.Len() > 0 {
-		t.Errorf("%v shows %q", p, &out)
+		t.Errorf("without a terminal, the Progress is %v and shows %q", p, &out)
 	}
 }

@@ -34,6 +34,6 @@ func TestASleepEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
 	if err := Sleep(ctx, time.Hour); !errors.Is(err, why) {
-		t.Errorf("%v, want %v", err, why)
+		t.Errorf("the error is %v, want %v", err, why)
 	}
 }

@@ -40,6 +40,6 @@ func TestLog(t *testing.T) {
 	bad := errors.Join(Parse(fs, []string{"--log-level=loud", "--log-format=xml"}, none)...)
 	want := "invalid value \"loud\" for --log-level: use debug, info, warn or error\ninvalid value \"xml\" for --log-format: use text or json"
 	if bad == nil || bad.Error() != want {
-		t.Errorf("%v, want %s", bad, want)
+		t.Errorf("the error is %v, want %s", bad, want)
 	}
 }

@@ -52,7 +52,7 @@ func FuzzParseSize(f *testing.F) {
 			t.Fatalf("ParseSize(%q) = %d", text, v)
 		}
 		if back, err := ParseSize(v.String()); err != nil || back != v {
-			t.Fatalf("%q → %d → %q → %d, %v", text, v, v, back, err)
+			t.Fatalf("%q is read as %d, written as %q and read back as %d, error %v", text, v, v, back, err)
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestHelpOfGroups(t *testing.T) {
 	PrintGroups(&b, groups)
 	want := "What is read:\n  --source DIR\n      DIR of logs\n\nMemory:\n  --all\n      use all\n  --queue SIZE\n      SIZE of it (default 4Mi)\n"
 	if b.String() != want {
-		t.Errorf("%s, want %s", &b, want)
+		t.Errorf("the usage is %s, want %s", &b, want)
 	}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	if Declare(fs, groups); !slices.Equal(Names(fs), []string{"all", "queue", "source"}) {
@@ -127,11 +127,11 @@ func TestHelpIsAtMost80ColumnsWide(t *testing.T) {
 	var b strings.Builder
 	PrintFlags(&b, fs)
 	if got, want := strings.Join(strings.Fields(b.String()), " "), "--source DIR DIR of "+strings.Join(strings.Fields(long), " ")+" (default /dev/shm)"; !strings.HasPrefix(got, want) {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("the usage is %s, want %s", got, want)
 	}
 	for line := range strings.Lines(b.String()) {
 		if len(line) > helpWidth+1 && !strings.HasPrefix(line, helpIndent+"xxx") {
-			t.Errorf("%d columns: %s", len(line)-1, line)
+			t.Errorf("a line has %d columns: %s", len(line)-1, line)
 		}
 	}
 }

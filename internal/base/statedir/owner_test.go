@@ -262,7 +262,7 @@ func TestTheNextOwnerKnowsHowTheFormerOneEnded(t *testing.T) {
 	for _, want := range []Former{NoFormer, FormerStopped, FormerStopped} {
 		o := becomesOwner(t, new(Claimant), dir)
 		if o.Former != want {
-			t.Errorf("%q, want %q", o.Former, want)
+			t.Errorf("the former owner is %q, want %q", o.Former, want)
 		}
 		o.Close()
 	}

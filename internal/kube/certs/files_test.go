@@ -94,7 +94,7 @@ func TestFilesAreTakenWhenTheyAreSwapped(t *testing.T) {
 		t.Errorf("%d warnings:\n%s", n, log)
 	}
 	if n := testutil.ToFloat64(f.serving.metrics.renewals); n != 2 {
-		t.Errorf("%v renewals", n)
+		t.Errorf("%v renewals are counted, want 2", n)
 	}
 }
 

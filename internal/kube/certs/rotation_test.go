@@ -30,7 +30,7 @@ func TestACertificateIsRenewedAfterTwoThirdsOfItsLife(t *testing.T) {
 		t.Error("the CA was renewed with the serving certificate")
 	}
 	if n := testutil.ToFloat64(r.serving.metrics.renewals); n != 1 {
-		t.Errorf("%v renewals", n)
+		t.Errorf("%v renewals are counted, want 1", n)
 	}
 	if got, want := testutil.ToFloat64(r.serving.metrics.expiry), float64(c.now().Add(90*24*time.Hour).Unix()); got != want {
 		t.Errorf("expiry %v, want %v", got, want)
@@ -197,7 +197,7 @@ func TestAClockThatIsAheadStartsNoFight(t *testing.T) {
 	_ = b.look(t.Context())
 	_ = a.look(t.Context())
 	if f.written() != writes || b.serial() != a.serial() {
-		t.Errorf("%d further writes", f.written()-writes)
+		t.Errorf("the replicas wrote %d more times", f.written()-writes)
 	}
 	if err := b.serving.valid(c.now()); err == nil || !strings.Contains(err.Error(), "clock") {
 		t.Errorf("ready with a certificate that is not valid yet: %v", err)

@@ -145,7 +145,7 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 	for _, op := range res.Patch {
 		changes := strings.Contains(op.Path, "/env/") || strings.HasSuffix(op.Path, "/memory")
 		if op.Op != "add" && !changes {
-			t.Errorf("%s of %s", op.Op, op.Path)
+			t.Errorf("unexpected operation: %s of %s", op.Op, op.Path)
 		}
 	}
 	before, after := decode(t, pod), applyJSON(t, pod, res.Patch)
@@ -250,7 +250,7 @@ func checkSidecars(t *testing.T, p *corev1.Pod) {
 	volumes := map[string]bool{}
 	for _, v := range p.Spec.Volumes {
 		if strings.HasPrefix(v.Name, "ullage-") && volumes[v.Name] {
-			t.Errorf("two volumes %s", v.Name)
+			t.Errorf("there are two volumes called %s", v.Name)
 		}
 		volumes[v.Name] = true
 	}
@@ -302,7 +302,7 @@ func applyJSON(t *testing.T, text []byte, ops []patch.Op) any {
 		}
 		names := strings.Split(op.Path, "/")
 		if names[0] != "" {
-			t.Fatalf("path %q", op.Path)
+			t.Fatalf("the path %q does not begin with a slash", op.Path)
 		}
 		root = applyAt(t, root, names[1:], op, decode(t, encoded))
 	}

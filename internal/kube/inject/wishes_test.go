@@ -184,7 +184,7 @@ func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 			total += len(name) + len(value.(string))
 		}
 		if total > maxAnnotations+900 { // the 1,000 bytes of the old status
-			t.Errorf("%s: %d bytes of annotations", c.name, total)
+			t.Errorf("%s: the annotations have %d bytes", c.name, total)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 				t.Errorf("%+v, status %+v", a.Response, a.Response.Result)
 			}
 			if n := testutil.ToFloat64(h.metrics.reviews.WithLabelValues(c.result)); n != 1 {
-				t.Errorf("%v reviews counted as %s", n, c.result)
+				t.Errorf("%v reviews are counted as %s, want 1", n, c.result)
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 		t.Errorf("the answer has no patch: %+v", a.Response)
 	}
 	if n := testutil.ToFloat64(h.metrics.panics); n != maxDecisions+1 {
-		t.Errorf("%v panics counted", n)
+		t.Errorf("%v panics are counted", n)
 	}
 	if !strings.Contains(log.String(), "panic=\"bug in mutate\"") || !strings.Contains(log.String(), "mutateTest") {
 		t.Errorf("the log does not say where the panic was: %s", log)

@@ -47,7 +47,7 @@ func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
 				t.Errorf("%d bytes: %+v", len(text), a.Response)
 			}
 			if (c.want == failed) != strings.Contains(strings.Join(a.Response.Warnings, ""), "larger than 3 MiB") {
-				t.Errorf("warnings %q", a.Response.Warnings)
+				t.Errorf("the warnings are %q", a.Response.Warnings)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		t.Errorf("%d warnings, the last %q", n, a.Response.Warnings[n-1])
 	}
 	if w := bounded([]string{strings.Repeat("ü\n", 5000)})[0]; len(w) > names.MaxText+4 || strings.ContainsAny(w, "\n") {
-		t.Errorf("%d bytes", len(w))
+		t.Errorf("the warning has %d bytes", len(w))
 	}
 }
 

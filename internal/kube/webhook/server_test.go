@@ -154,7 +154,7 @@ func TestHTTP1IsAllThatIsSpoken(t *testing.T) {
 	}
 	defer conn.Close()
 	if p := conn.ConnectionState().NegotiatedProtocol; p != "http/1.1" {
-		t.Errorf("protocol %q", p)
+		t.Errorf("the protocol is %q", p)
 	}
 	fmt.Fprintf(conn, "POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body("web")), body("web"))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
