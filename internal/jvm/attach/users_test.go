@@ -70,5 +70,5 @@ func awaitFile(t *testing.T, path string) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatalf("%s does not appear", path)
+	t.Fatalf("the socket %s does not appear", path)
 }

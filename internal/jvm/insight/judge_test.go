@@ -168,7 +168,7 @@ func FuzzPressure(f *testing.F) {
 		lost, periods := k.throttled(dir)
 		for _, d := range slices.Concat(p.some[:], p.full[:], []time.Duration{lost, time.Duration(periods)}) {
 			if d < -1 {
-				t.Errorf("got the counter %d", d)
+				t.Errorf("a counter is %d, but none may be below -1", d)
 			}
 		}
 	})

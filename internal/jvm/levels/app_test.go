@@ -109,7 +109,7 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// After a kill, a raise ends neither later nor unnoticed.
+// A raise ends on time, and with a mark, even if the sidecar is killed meanwhile.
 func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	r, a, m := application(t)

@@ -48,7 +48,7 @@ func TestNoLineGoesOnAcrossDamage(t *testing.T) {
 	got := slices.Concat(fed(&l, []byte("one\ntw")), ended(&l), fed(&l, []byte("hree\n")),
 		fed(&l, []byte(strings.Repeat("x", 2*HeadBytes))), ended(&l), fed(&l, []byte("four\n")))
 	if want := []string{"one", "tw", "hree", strings.Repeat("x", HeadBytes), "four"}; !slices.Equal(got, want) {
-		t.Errorf("%.40q, want %.40q", got, want)
+		t.Errorf("the heads are %.40q, want %.40q", got, want)
 	}
 }
 
@@ -102,7 +102,7 @@ func FuzzLines(f *testing.F) {
 		}
 		size = int(uint16(size))
 		if got := heads(&Lines{}, raw, size); !slices.Equal(got, want) {
-			t.Errorf("%.200q, want %.200q", got, want)
+			t.Errorf("the heads are %.200q, want %.200q", got, want)
 		}
 		var l Lines
 		var all []byte
@@ -117,7 +117,7 @@ func FuzzLines(f *testing.F) {
 			all = append(all, p.Text...)
 		}
 		if !bytes.Equal(all, raw) {
-			t.Errorf("%.200q, want %.200q", all, raw)
+			t.Errorf("the text is %.200q, want %.200q", all, raw)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func TestMarksAreLinesAndAreReadBack(t *testing.T) {
 			m := at(c.mark)
 			line := m.Append(nil)
 			if string(line) != head+c.want+"\n" {
-				t.Fatalf("%q, want %q", line, head+c.want+"\n")
+				t.Fatalf("the mark is %q, want %q", line, head+c.want+"\n")
 			}
 			for _, text := range []string{string(line), head + c.want} {
 				if is, ok := Parse([]byte(text)); !ok || !reflect.DeepEqual(is, m) {
@@ -106,7 +106,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if again := string(m.Append(nil)); again != strings.TrimSuffix(line, "\n")+"\n" {
-			t.Errorf("%q became %q", line, again)
+			t.Errorf("%q is written again as %q", line, again)
 		}
 	})
 }

@@ -94,7 +94,7 @@ func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
 	t.Helper()
 	at := int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(line))))
 	if len(part) == 0 && kind != Stall || len(part) > most || at < 0 || at+len(part) > len(line) {
-		t.Fatalf("%q: %d bytes at %d", line, len(part), at)
+		t.Fatalf("%q has a name of %d bytes at offset %d", line, len(part), at)
 	}
 	for _, c := range part {
 		if (c < ' ' || c > '~') && kind != Stall {

@@ -96,7 +96,7 @@ func TestACollectionOfShenandoahThatAnotherThreadGivesUp(t *testing.T) {
 	causes := map[int64]string{}
 	for _, c := range all.collections {
 		if want := map[int64]Marks{10: Degenerated | Full, 11: EvacuationFailure | Cut, 12: Full}[c.GC]; c.Marks != want {
-			t.Errorf("%+v, want %v", c, want)
+			t.Errorf("the marks are %+v, want %v", c, want)
 		}
 		causes[c.GC] = c.Cause
 	}

@@ -202,7 +202,7 @@ func TestBlocksOfJDK8(t *testing.T) {
 	}
 	want := map[string]time.Duration{"Parallel Time": 316 * time.Millisecond, "Code Root Fixup": 0, "Clear CT": 100 * time.Microsecond, "Other": 1900 * time.Microsecond}
 	if !maps.Equal(phases, want) {
-		t.Errorf("%v, want %v", phases, want)
+		t.Errorf("the phases are %v, want %v", phases, want)
 	}
 }
 

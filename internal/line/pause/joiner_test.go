@@ -220,11 +220,11 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 		"[0.609s][info][gc,marking  ] GC(14) Concurrent Cleanup for Next Mark 0.083ms",
 		"[0.609s][info][gc          ] GC(14) Concurrent Undo Cycle 0.116ms"))
 	if len(all.collections) != 3 || all.timed != 2 {
-		t.Fatalf("%d CPU times, %+v", all.timed, all.collections)
+		t.Fatalf("%d CPU times are joined; the collections are %+v", all.timed, all.collections)
 	}
 	for i, want := range []string{"young", "concurrent start", "undo cycle"} {
 		if c := all.collections[i]; c.Action != want || c.Marks&Cut != 0 {
-			t.Errorf("%+v, want %s", c, want)
+			t.Errorf("the collection is %+v, want %s", c, want)
 		}
 	}
 	if times := all.collections[1].Pauses[0].Times; times.User != 10*time.Millisecond {
@@ -250,7 +250,7 @@ func TestCyclesOfShenandoah(t *testing.T) {
 		"[0.601s][info][gc          ] GC(7) Pause Final Update Refs 0.012ms",
 		"[0.601s][info][gc          ] GC(7) Concurrent cleanup 24M->12M(64M) 0.025ms"))
 	if len(all.collections) != 3 || len(all.stops) != 4 || all.collections[2].Marks != 0 || all.collections[2].Heap.After != 12<<20 {
-		t.Fatalf("%d stops, %+v", len(all.stops), all.collections)
+		t.Fatalf("there are %d stops; the collections are %+v", len(all.stops), all.collections)
 	}
 	if c := all.collections[0]; c.Action != "concurrent cycle" || c.Marks != 0 || c.Metaspace.After != 3750<<10 {
 		t.Errorf("the first collection is %+v", c)

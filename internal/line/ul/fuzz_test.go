@@ -75,7 +75,7 @@ func checkRecord(t *testing.T, r *Record, line []byte) {
 		t.Fatalf("%d fields and %d unknown in %q", found, r.UnknownFields, prefix)
 	}
 	if len(prefix) > 0 && (prefix[0] != '[' || !bytes.HasSuffix(prefix, []byte("] "))) {
-		t.Fatalf("prefix %q", prefix)
+		t.Fatalf("the prefix is %q", prefix)
 	}
 }
 

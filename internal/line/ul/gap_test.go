@@ -37,7 +37,7 @@ func TestMarkerIsAsDocumented(t *testing.T) {
 func TestNoLinesNoMarker(t *testing.T) {
 	g := Gap{Bytes: 7, First: time.Unix(1, 0), Last: time.Unix(2, 0)}
 	if got := string(g.AppendMarker([]byte("before\n"))); got != "before\n" {
-		t.Errorf("got %q", got)
+		t.Errorf("a gap without lines is written as %q", got)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestParseMarkerRefuses(t *testing.T) {
 	refuses := func(line string) {
 		t.Helper()
 		if g, ok := ParseMarker([]byte(line)); ok {
-			t.Errorf("%q is %+v", line, g)
+			t.Errorf("%q is parsed as %+v", line, g)
 		}
 	}
 	for i := range sampleMarker {
@@ -170,7 +170,7 @@ func FuzzParseMarker(f *testing.F) {
 		}
 		var c Classifier
 		if got := c.Classify(line); got.Kind != Header || got.Level != Warning {
-			t.Fatalf("%q is %+v", line, got)
+			t.Fatalf("%q is classified as %+v", line, got)
 		}
 	})
 }

@@ -95,12 +95,12 @@ func TestClocksOfARealLogAgree(t *testing.T) {
 			seconds.Parse([]byte("[" + string(r.Uptime) + "] x"))
 			when, _ := r.When()
 			if same, ok := millis.When(); !ok || !same.Equal(when) {
-				t.Errorf("%s: %s and %s", name, when, same)
+				t.Errorf("%s: the times are %s and %s", name, when, same)
 			}
 			since, _ := r.Since()
 			// An uptime is rounded to milliseconds.
 			if near, ok := seconds.Since(); !ok || (since-near).Abs() > 1e6 {
-				t.Errorf("%s: %s and %s", name, since, near)
+				t.Errorf("%s: the uptimes are %s and %s", name, since, near)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func TestColorsOfLevels(t *testing.T) {
 			got := make([]byte, 4096)
 			n, err := user.Read(got)
 			if err != nil || string(got[:n]) != c.want {
-				t.Errorf("%q, want %q (%v)", got[:n], c.want, err)
+				t.Errorf("the terminal got %q, want %q (%v)", got[:n], c.want, err)
 			}
 		})
 	}

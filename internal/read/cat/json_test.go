@@ -53,10 +53,10 @@ func TestJSONOfALongLine(t *testing.T) {
 		}
 		got := objects(t, d.dir)
 		if len(got) != 2 || got[1].Text != "end" {
-			t.Fatalf("%d objects", len(got))
+			t.Fatalf("there are %d objects, want 2", len(got))
 		}
 		if want := strings.TrimSuffix(long, "\xe2\x82") + "\ufffd\ufffd"; got[0].Text != want {
-			t.Errorf("%d bytes of text, want %d", len(got[0].Text), len(want))
+			t.Errorf("the text has %d bytes, want %d", len(got[0].Text), len(want))
 		}
 	}
 }
@@ -74,7 +74,7 @@ func FuzzJSONText(f *testing.F) {
 			t.Fatal(err)
 		}
 		if err := json.Unmarshal(ours, &want); err != nil || got != want {
-			t.Fatalf("%q, want %q (%v)", got, want, err)
+			t.Fatalf("the text is %q, want %q (%v)", got, want, err)
 		}
 	})
 }

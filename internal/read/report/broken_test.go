@@ -71,7 +71,7 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 	}
 	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "missing" || r.Bands[0].Begin != ten+12 || r.Bands[0].End != ten+31 {
-		t.Errorf("bands %+v", r.Bands)
+		t.Errorf("the bands are %+v", r.Bands)
 	}
 	for name, cfg := range map[string]Config{
 		"a window behind it": {Since: at(t, "2026-11-20T10:00:35Z")},

@@ -36,7 +36,7 @@ func FuzzReport(f *testing.F) {
 		}
 		r := s.Report()
 		if x := r.Totals.Throughput; x != nil && (*x < 0 || *x > 1) {
-			t.Errorf("throughput %v", *x)
+			t.Errorf("the throughput is %v", *x)
 		}
 		n := uint64(0)
 		for _, b := range r.Bars {
@@ -50,7 +50,7 @@ func FuzzReport(f *testing.F) {
 			t.Error(err)
 		}
 		if n := strings.Count(page.String(), "<script"); n != 2 {
-			t.Errorf("%d scripts", n)
+			t.Errorf("the page has %d scripts, want 2", n)
 		}
 		if err := view.Text(&text, view.Style{}, r); err != nil {
 			t.Error(err)

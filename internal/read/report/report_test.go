@@ -128,7 +128,7 @@ func TestSeveralRunsOfJVMs(t *testing.T) {
 		t.Errorf("the runs are %+v\nand %+v", a, b)
 	}
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "restart" {
-		t.Errorf("bands %+v", r.Bands)
+		t.Errorf("the bands are %+v", r.Bands)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestAWindowInTime(t *testing.T) {
 		t.Errorf("totals %+v, inputs %+v", r.Totals, r.Inputs)
 	}
 	if !has(r, "undated") || r.Complete || r.Problems[len(r.Problems)-1].Count != 1 {
-		t.Errorf("problems %+v", r.Problems)
+		t.Errorf("the problems are %+v", r.Problems)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 		t.Errorf("%v, want that no line is in the window", err)
 	}
 	if _, err := Read(t.Context(), []string{path}, Config{Since: written.Add(-time.Second)}); !errors.Is(err, ErrNoDate) {
-		t.Errorf("%v, want %v", err, ErrNoDate)
+		t.Errorf("the error is %v, want %v", err, ErrNoDate)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestATraceHasATrackForEachKind(t *testing.T) {
 		Events []slice `json:"traceEvents"`
 	}
 	if err := json.Unmarshal(text.Bytes(), &trace); err != nil || bytes.ContainsRune(text.Bytes(), '\x1b') {
-		t.Fatalf("%v in %q", err, text.String())
+		t.Fatalf("error %v in %q", err, text.String())
 	}
 	names, ends := map[string]int{}, map[int]int64{}
 	for _, e := range trace.Events {

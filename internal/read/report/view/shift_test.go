@@ -105,7 +105,7 @@ func TestADifferenceHasItsSignAndItsUnit(t *testing.T) {
 		want   string
 	}{{percent, -0.012, "−1.2 points"}, {Duration, 0.012, "+12.0 ms"}, {Size, 0, Size(0)}} {
 		if got := (Difference{format: c.format}).signed(&c.v); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+			t.Errorf("the difference is shown as %q, want %q", got, c.want)
 		}
 	}
 	if got := fmt.Sprint((Difference{format: percent}).signed(nil)); got != none {
