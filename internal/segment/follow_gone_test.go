@@ -134,6 +134,6 @@ func TestFollowFilesWithTheSameBeginningOfWhichOneIsDeleted(t *testing.T) {
 		}
 	}
 	if want := head + "one.log" + head + "two.log"; got != want {
-		t.Fatalf("%q, want %q", got, want)
+		t.Fatalf("Next returned %q, want %q", got, want)
 	}
 }

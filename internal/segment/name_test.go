@@ -23,7 +23,7 @@ func TestParseName(t *testing.T) {
 		}
 	}
 	if got := segment.FileName(start, 1, segment.Zstd); got != "20261120T100000.007Z-000001.log.zst" {
-		t.Errorf("name is %q", got)
+		t.Errorf("the name is %q", got)
 	}
 }
 
@@ -87,6 +87,6 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	streams, err := segment.Streams(dest)
 	must(t, err)
 	if !slices.Equal(streams, []string{"empty", "gc"}) {
-		t.Errorf("streams are %v", streams)
+		t.Errorf("the streams are %v", streams)
 	}
 }

@@ -61,7 +61,7 @@ func TestGaugesOfTheDestination(t *testing.T) {
 		t.Errorf("ready is %v, and the last error was at %v", ready, at)
 	}
 	if st := statusOf(b.ship); st.DestinationErrors.Last == "" || st.DestinationErrors.LastAt.IsZero() {
-		t.Errorf("%q at %s", st.DestinationErrors.Last, st.DestinationErrors.LastAt)
+		t.Errorf("the last error is %q at %s", st.DestinationErrors.Last, st.DestinationErrors.LastAt)
 	}
 }
 

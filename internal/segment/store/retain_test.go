@@ -221,7 +221,7 @@ func TestMaintainWithNothingToDoIsCheap(t *testing.T) {
 	must(t, s.Maintain(now))
 	// Opening a descriptor would take at least one allocation.
 	if n := testing.AllocsPerRun(100, func() { must(t, s.Maintain(now)) }); n > 2 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("Maintain made %v allocations", n)
 	}
 }
 

@@ -9,7 +9,7 @@ func TestSealsAreBounded(t *testing.T) {
 		s.Add(at, []byte{byte(at)})
 	}
 	if len(s.all) > maxSeals || s.Fit(0, []byte{0}) || !s.Fit(3*maxSeals-1, []byte{0xff}) {
-		t.Errorf("%d seals", len(s.all))
+		t.Errorf("there are %d seals, and the wrong ones match", len(s.all))
 	}
 	s.Add(2*maxSeals, []byte("again"))
 	if s.Fit(2*maxSeals, []byte{0}) || !s.Fit(2*maxSeals, []byte("again")) || s.Fit(2*maxSeals+1, []byte{1}) {

@@ -33,7 +33,7 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 		r.want(name(i), "one\n")
 	}
 	if waiting := r.src.Stats().Ignored[IgnoredTooMany]; waiting > 0 {
-		t.Errorf("%d files wait", waiting)
+		t.Errorf("%d files wait, want none", waiting)
 	}
 	for i := range files { // all of them, held or not
 		r.put(name(i), "two\n")

@@ -128,7 +128,7 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	r.read()
 	r.commit()
 	if got := r.got["gc.log"].String(); !strings.HasPrefix(got, "one\n") || !strings.HasSuffix(got, "two\n") {
-		t.Fatalf("read %s", abbreviate(got))
+		t.Fatalf("the lines %s were read", abbreviate(got))
 	}
 }
 

@@ -102,7 +102,7 @@ func TestHolesAreSteppedOver(t *testing.T) {
 	// of the hole itself is handed on.
 	got := r.got["gc.log"].String()
 	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*position.PageSize {
-		t.Fatalf("read %s", abbreviate(got))
+		t.Fatalf("the lines %s were read", abbreviate(got))
 	}
 	if n := strings.Count(strings.ReplaceAll(got, "\x00", ""), "line\n"); n != 2 {
 		t.Errorf("%d lines after holes, want 2: %s", n, abbreviate(got))

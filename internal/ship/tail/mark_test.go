@@ -34,13 +34,13 @@ func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 	r.commit()
 	want := []string{"open first-start", "truncated stream=gc.log read-to=4", "archives-missed stream=app.log count=2", "crash-report stream=hs_err_pid7.log"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("the marks are %q, want %q", got, want)
 	}
 	r.src.Close()
 	got = nil
 	r.open()
 	if want := "[open clean-stop]"; fmt.Sprint(got) != want {
-		t.Errorf("%q, want %s", got, want)
+		t.Errorf("the calls are %q, want %s", got, want)
 	}
 }
 

@@ -146,7 +146,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 			for read["gc.log"] < int(size) {
 				n, c, ok := r.src.Reader.Next(r.area)
 				if !ok {
-					t.Fatalf("read only %v", read)
+					t.Fatalf("only %v was read", read)
 				}
 				read[c.File.Stream()] += n
 			}

@@ -374,7 +374,7 @@ func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 	r.killed(saved, false)
 	r.read()
 	if got := r.text(); !strings.HasPrefix(got, older) || !strings.Contains(got[len(older):], "newer line 1998 ") {
-		t.Errorf("read %s", abbreviate(got))
+		t.Errorf("the lines %s were read", abbreviate(got))
 	}
 }
 

@@ -329,7 +329,7 @@ func TestFinishedFileIsUnlinkedAndAWrittenOneIsNot(t *testing.T) {
 		t.Fatalf("the source has the files %v", names)
 	}
 	if len(r.src.table.Files) != 1 {
-		t.Fatalf("%d files are held", len(r.src.table.Files))
+		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
 	}
 }
 
@@ -489,7 +489,7 @@ func TestThousandFiles(t *testing.T) {
 	r.commit()
 	r.commit()
 	if names := r.names(); len(names) != 0 {
-		t.Errorf("%d files are left", len(names))
+		t.Errorf("%d files are left, want none", len(names))
 	}
 }
 

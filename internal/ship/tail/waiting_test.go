@@ -24,7 +24,7 @@ func TestArchivesThatWaitAreNotMissed(t *testing.T) {
 				r.commit()
 			}
 			if got := len(r.text()); got != archives*len("line 0\n") {
-				t.Fatalf("%d bytes were read", got)
+				t.Fatalf("%d bytes were read, want all lines", got)
 			}
 			missed := func() float64 { return testutil.ToFloat64(r.src.env.metrics.missedFiles) }
 			if got := missed(); got != 0 {

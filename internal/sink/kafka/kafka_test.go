@@ -287,7 +287,7 @@ func TestATimeThatIsRefusedIsAClearError(t *testing.T) {
 	err := s.Deliver(t.Context(), batch(t, first, 0, "one"))
 	var rejected *sink.RejectedError
 	if err == nil || errors.As(err, &rejected) || !strings.Contains(err.Error(), "timestamp=send") {
-		t.Errorf("error %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	r.delivers(s, batch(t, first, 0, "one"))
 	r.has("one")
@@ -299,7 +299,7 @@ func TestALineThatIsTooLargeIsRejectedAndTheOthersArrive(t *testing.T) {
 	err := s.Deliver(t.Context(), batch(t, first, 0, "one", strings.Repeat("x", 1<<20), "two"))
 	var rejected *sink.RejectedError
 	if !errors.As(err, &rejected) || !slices.Equal(rejected.Lines, []int{1}) {
-		t.Errorf("error %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	r.has("one", "two")
 }

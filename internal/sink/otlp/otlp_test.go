@@ -228,7 +228,7 @@ func TestAnswers(t *testing.T) {
 			s.answer = c.answer
 			err := sinkAt(t, s, "").Deliver(t.Context(), b)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || c.holds != nil && !c.holds(err) {
-				t.Errorf("error %v", err)
+				t.Errorf("the error is %v", err)
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func TestTheSearchForRefusedLinesEnds(t *testing.T) {
 	var rejected *sink.RejectedError
 	b := batchOf(slices.Repeat([]string{"[1.0s][info][gc] one"}, 4096)...)
 	if err := sinkAt(t, s, "").Deliver(t.Context(), b); !errors.As(err, &rejected) || len(rejected.Lines) != len(b.Lines) {
-		t.Errorf("error %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	if n := len(s.got); n > 2*maxRequests {
 		t.Errorf("the search took %d requests, too many", n)
@@ -310,7 +310,7 @@ func TestADeliveryEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := sinkAt(t, s, "").Deliver(ctx, batchOf("one")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -119,6 +119,6 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 func TestEmptyPagesThatRepeatEnd(t *testing.T) {
 	_, _, err := listed(t, 10, func(w io.Writer, _ string) { fmt.Fprint(w, truncated) })
 	if err == nil || !strings.Contains(err.Error(), "again and again") {
-		t.Errorf("error %v", err)
+		t.Errorf("the error is %v", err)
 	}
 }
