@@ -65,7 +65,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 	}
 	hooks := sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects)
 	if hooks.Annotations["admissions.enforcer/disabled"] != "true" {
-		t.Errorf("annotations %v", hooks.Annotations)
+		t.Errorf("the annotations are %v", hooks.Annotations)
 	}
 	for _, w := range hooks.Webhooks {
 		if *w.FailurePolicy != admissionregistrationv1.Fail || *w.TimeoutSeconds != 10 || *w.ClientConfig.Service.Port != 443 {
@@ -105,7 +105,7 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 		t.Errorf("labels %v %v", d.Labels, pod.Labels)
 	}
 	if !labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) || len(d.Spec.Selector.MatchLabels) != 2 {
-		t.Errorf("selector %v", d.Spec.Selector)
+		t.Errorf("the selector is %v", d.Spec.Selector)
 	}
 	if spread := pod.Spec.TopologySpreadConstraints; len(spread) != 1 || spread[0].TopologyKey != "rack" || d.Spec.Strategy.RollingUpdate.MaxSurge.StrVal != "50%" {
 		t.Errorf("the spread is %+v, the strategy %+v", spread, d.Spec.Strategy)

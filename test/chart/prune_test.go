@@ -17,7 +17,7 @@ func TestAClaimIsPruned(t *testing.T) {
 	}
 	jobs := all[batchv1.CronJob](decode(t, text))
 	if len(jobs) != 2 || jobs[0].Name == jobs[1].Name {
-		t.Fatalf("%d CronJobs", len(jobs))
+		t.Fatalf("there are %d CronJobs, or two of the same name", len(jobs))
 	}
 	for i, want := range []struct {
 		claim, schedule, age string
@@ -65,7 +65,7 @@ prune:
 	objects := decode(t, text)
 	jobs := all[batchv1.CronJob](objects)
 	if len(jobs) != 3 || jobs[0].Name == jobs[1].Name || jobs[1].Name == jobs[2].Name {
-		t.Fatalf("%d CronJobs", len(jobs))
+		t.Fatalf("there are %d CronJobs, or two of the same name", len(jobs))
 	}
 	for i, j := range jobs {
 		args := j.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args

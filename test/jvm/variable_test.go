@@ -69,7 +69,7 @@ func TestOptionsOfTheImageSurvive(t *testing.T) {
 			t.Fatalf("the JVM printed %s, error %v", out, err)
 		}
 		if logs := s.logs(t); logs != 1 { // although the image sets -Xlog:disable, which precedes our options
-			t.Errorf("%d logs", logs)
+			t.Errorf("there are %d logs, want 1", logs)
 		}
 	})
 }

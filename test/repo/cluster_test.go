@@ -167,7 +167,7 @@ func TestLocalClusterRefusesANode(t *testing.T) {
 			out, err := m.bash(localScripts + c.setup + `; local_need() { :; }; local_alive() { false; }; here=; local_up`)
 			refused := strings.Contains(out, "is a node of another Kubernetes already: ") && strings.Contains(out, "CLUSTER=kind")
 			if err == nil || refused != (c.want != "") || !strings.Contains(out, c.want) {
-				t.Errorf("%v, want %q:\n%s", err, c.want, out)
+				t.Errorf("error %v, want %q:\n%s", err, c.want, out)
 			}
 			if (m.read("cache/cluster") == "") != refused {
 				t.Errorf("the cluster in use is %q", m.read("cache/cluster"))
@@ -191,7 +191,7 @@ func TestLocalDownRemovesOnlyWhatUpMade(t *testing.T) {
 			m.program("find", "case $1 in /var/log/containers) [ ! -e "+m.path("cache/local")+" ] || echo too early >>"+m.path("calls")+" ;; esac")
 			out, err := m.bash(localScripts + `mkdir -p "$state"; ` + c.setup + `; local_down; [ ! -e "$state" ]`)
 			if err != nil || !strings.Contains(out, c.want) || strings.Contains(out, c.not) {
-				t.Errorf("%v, want %q and not %q:\n%s", err, c.want, c.not, out)
+				t.Errorf("error %v, want %q and not %q:\n%s", err, c.want, c.not, out)
 			}
 			if !strings.Contains(out, "find /var/log/containers") || strings.Contains(out, "too early") {
 				t.Errorf("the links to logs are not removed after the logs:\n%s", out)
@@ -203,7 +203,8 @@ func TestLocalDownRemovesOnlyWhatUpMade(t *testing.T) {
 	}
 }
 
-// The sed of BSD read \t as t for decades. The node image of kind is found even by such a sed.
+// For decades, BSD's sed has read \t as t. Even with such a sed, the scripts find the node
+// image of kind.
 func TestTheNodeImageIsFoundWithoutGNUSed(t *testing.T) {
 	m := newKindMachine(t, "", "")
 	m.program("sed", `exec /usr/bin/env -i PATH=/usr/bin:/bin sed "${@//\\t/t}"`)
@@ -241,7 +242,7 @@ esac`)
 				return
 			}
 			if err != nil || !strings.Contains(m.read("calls"), want+"\n") {
-				t.Errorf("%v, want %q in\n%s", err, want, out)
+				t.Errorf("error %v, want %q in\n%s", err, want, out)
 			}
 		})
 	}
