@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// explain adds to an error of a destination as which user this process runs, what the directory
-// is, and what an operator can do.
+// explain adds three things to an error of a destination: the user as which this process runs,
+// the mode and the owner of the directory, and what an operator can do.
 func explain(dir, verb string, err error) error {
 	who := fmt.Sprintf("ullage runs as uid %d, gid %d", os.Geteuid(), os.Getegid())
 	what, hint := "", ""
