@@ -97,7 +97,7 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 		}
 		files.Skip()
 		if raw, err := files.Next(); string(raw) != "2\n" {
-			t.Fatalf("%q, %v after the skipped file", raw, err)
+			t.Fatalf("after the skipped file, Next returned %q, error %v", raw, err)
 		}
 		must(t, os.Rename(bad+".away", bad))
 		d.expect("1\n2\n")
@@ -124,7 +124,7 @@ func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 		}
 		named, err := segment.OpenReader(listed.Path)
 		if err != nil {
-			t.Fatalf("a link that a user names: %v", err)
+			t.Fatalf("a link that a user names is refused: %v", err)
 		}
 		named.Close()
 	})

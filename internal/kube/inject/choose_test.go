@@ -48,16 +48,16 @@ func TestWhichContainerHasTheJVM(t *testing.T) {
 			checkInvariants(t, pod, res, testConfig())
 			if c.want == "" {
 				if res.Refused != ask.Unsuitable {
-					t.Errorf("refused %q with %q, want unsuitable", res.Refused, res.Warnings)
+					t.Errorf("the pod is refused for %q with the warnings %q, want the reason unsuitable", res.Refused, res.Warnings)
 				}
 				return
 			}
 			s := statusAfter(t, pod, res)
 			if len(s.JVMs) != 1 || s.JVMs[0].Container != c.want {
-				t.Errorf("chosen as the JVM's: %+v, want %s", s.JVMs, c.want)
+				t.Errorf("the chosen containers are %+v, want %s", s.JVMs, c.want)
 			}
 			if said := strings.Join(res.Warnings, "\n"); strings.Contains(said, "was chosen as the one with the JVM") != c.warns {
-				t.Errorf("want a warning: %v; warnings\n%s", c.warns, said)
+				t.Errorf("a warning is wanted: %v; the warnings are\n%s", c.warns, said)
 			}
 		})
 	}

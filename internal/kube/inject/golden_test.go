@@ -156,11 +156,11 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 		t.Fatal(err)
 	}
 	if again := mutate(t, injected, cfg); len(again.Patch)+len(again.Warnings) > 0 || again.Denied != "" {
-		t.Errorf("the second time: %+v", again)
+		t.Errorf("a second pass returns %+v", again)
 	}
 	var typed corev1.Pod
 	if strict, err := kjson.UnmarshalStrict(injected, &typed); err != nil {
-		t.Errorf("the injected pod: %v, %v", err, strict)
+		t.Errorf("the injected pod cannot be decoded: %v, %v", err, strict)
 	}
 	if typed.Labels["ullage.dev/injected"] != "true" {
 		t.Errorf("an injected pod has the labels %v, want ullage.dev/injected: \"true\"", typed.Labels)
@@ -195,7 +195,7 @@ func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) 
 		t.Fatal(err)
 	}
 	if again := mutate(t, annotated, cfg); len(again.Patch) > 0 || again.Refused != res.Refused || !slices.Equal(again.Warnings, res.Warnings) {
-		t.Errorf("the second time: %+v", again)
+		t.Errorf("a second pass returns %+v", again)
 	}
 }
 
@@ -272,7 +272,7 @@ func checkSidecars(t *testing.T, p *corev1.Pod) {
 		root := s.RunAsUser != nil && *s.RunAsUser == 0
 		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways ||
 			*s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || *s.RunAsNonRoot == root || len(s.Capabilities.Drop) != 1 {
-			t.Errorf("sidecar %s: %+v", c.Name, s)
+			t.Errorf("the sidecar %s would be refused: %+v", c.Name, s)
 		}
 		for name, request := range c.Resources.Requests {
 			if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
