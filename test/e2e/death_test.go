@@ -145,8 +145,8 @@ func writtenBy(s *space, pod, container string) string {
 	return text
 }
 
-// bothLives compares the reference outputs of two JVMs, in refs, with the persisted lines in dest. The function
-// first compares the lines of the first JVM, as its end requires.
+// bothLives compares the reference outputs of two JVMs, in refs, with the persisted lines in dest. The
+// parameter first is the comparison for the first JVM, which depends on how that JVM ended.
 func bothLives(t *testing.T, refs, dest string, first func(t *testing.T, written, persisted []byte)) {
 	t.Helper()
 	written := [2][]byte{readIn(t, refs, "gc.log.0"), readIn(t, refs, "gc.log")}

@@ -62,7 +62,7 @@ func TestADisturbedMeasurementIsRepeated(t *testing.T) {
 			q.watch = func() func() noted { return func() noted { return c.meanings[runs-1] } }
 			n, err := q.undisturbed(x, func() error { runs++; return nil })
 			if err != nil || x.repeat != c.want || runs != len(c.meanings) || n != c.meanings[runs-1] {
-				t.Errorf("%d runs, %+v, %v; want %d, %+v", runs, x.repeat, err, len(c.meanings), c.want)
+				t.Errorf("measured %d times, repeat %+v, error %v; want %d times, repeat %+v", runs, x.repeat, err, len(c.meanings), c.want)
 			}
 		})
 	}

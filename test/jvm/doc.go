@@ -19,8 +19,8 @@
 //   - Each output has its own padding, which can differ if two lines that widen
 //     it are in a different order.
 //   - A JVM that is killed may have written its last message to the first
-//     output but not to the second. The first output is the one that comes
-//     first on the command line.
+//     output but not to the second. The order is that of the options on the
+//     command line.
 //   - At the moment when VM.log changes the level of one output, the JVM may
 //     write a message to that output twice: it links the output at its new
 //     level before it unlinks the output from the old one, and a thread that

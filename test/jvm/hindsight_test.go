@@ -115,7 +115,7 @@ func TestHindsightHasTheDetailAroundAPause(t *testing.T) {
 		jvm.Terminate()
 		r.stop()
 		if c := Compare(persistedExactly(r), r.persisted(detail)); !c.Same() {
-			t.Errorf("saved: %s", c)
+			t.Errorf("the saved lines differ: %s", c)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // checkout returns a try in a directory with a cluster.sh, a kubectl and a helm that only record how they are called.
-// They print the content of files below answers whose first word is the program.
+// When it is asked for the cluster's uid or for a namespace, kubectl prints a file of the test.
 func checkout(t *testing.T, clusterIsUp bool) (*try, func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -187,7 +187,7 @@ func TestKubeconfigIsTakenOnRequestAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := called(); !strings.Contains(got, "cluster.sh status "+want) {
-			t.Errorf("with CLUSTER=%s:\n%s", name, got)
+			t.Errorf("CLUSTER=%s does not have the wanted effect:\n%s", name, got)
 		}
 	}
 }
