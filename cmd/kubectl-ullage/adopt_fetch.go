@@ -60,8 +60,8 @@ func (a adopter) lasts() time.Duration {
 	return lasts
 }
 
-// bringBack copies what is shipped into a new directory until the adoption ends. It returns the figures of a report,
-// or nil if the JVM logged nothing. After a Ctrl-C it ends the adoption first. If a connection breaks, it tries again,
+// bringBack copies the shipped files into a new directory until the adoption ends. It returns the figures of a report,
+// or nil if the JVM logged nothing. After a Ctrl-C, it first ends the adoption. If a connection breaks, it tries again
 // as long as the container holds the copy. If the container ends first, the directory has what arrived until then, and
 // the figures and the error say so.
 func (a adopter) bringBack(ctx context.Context, dest string, within time.Duration) (*view.Report, error) {

@@ -52,7 +52,7 @@ type question struct {
 	single
 	name         string
 	about        string
-	since, until string // in the form that the sidecar's program takes
+	since, until string // in the form that the sidecar's program accepts
 	stream       string // only of check
 	json         bool
 }

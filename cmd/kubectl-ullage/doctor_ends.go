@@ -23,8 +23,8 @@ const (
 const noticed = 30 * time.Second
 
 // ends reports how the last run of each container of the application ended. Only Kubernetes knows how a container
-// ended: a sidecar cannot see the cgroup of another container. Only the sidecars, whose answers are given, know of
-// crash reports.
+// ended: a sidecar cannot see the cgroup of another container. Crash reports are known only from the answers of the
+// sidecars.
 func (p pod) ends(answers []answer) []finding {
 	var all []finding
 	for _, st := range p.Status.ContainerStatuses {
@@ -70,8 +70,8 @@ func (p pod) witnesses(container string, answers []answer) (all []admin.Status) 
 
 const readReport = "kubectl ullage logs POD --stream 'hs_err*' prints the JVM's report"
 
-// judgeExit returns what an exit code of the program's own means, judging by crash reports of JVMs: with
-// -XX:-CreateCoredumpOnCrash, a JVM that crashes exits with 1 and sends itself no signal.
+// judgeExit explains an exit code that the program itself has chosen, with the help of crash reports of
+// JVMs: with -XX:-CreateCoredumpOnCrash, a JVM that crashes exits with 1 and sends itself no signal.
 func (s *stopped) judgeExit(witnesses []admin.Status) (verdict, text, hint string) {
 	var reports int64
 	for _, st := range witnesses {

@@ -110,7 +110,7 @@ func TestTheLastOfTwoEndsCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := pods[0].ends(nil); len(all) != 1 || !strings.Contains(all[0].text, "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)") {
-		t.Errorf("%+v", all)
+		t.Errorf("the ends are %+v", all)
 	}
 	if got, want := pods[0].killed(time.Date(2026, 11, 20, 10, 1, 0, 0, time.UTC)), "container app ended with exit code 137 (OOMKilled)"; got != want {
 		t.Errorf("killed returned %q, want %q", got, want)

@@ -138,8 +138,8 @@ func (c *levelsConfig) validate(args []string) []error {
 	return append(bad, cli.Unexpected(args[1:])...)
 }
 
-// levelsVerb takes a verb of 'ullage levels' out of the arguments, where it may be before or after the target. Without
-// one, a selection is set, and levels are listed where there is none.
+// levelsVerb removes a verb of 'ullage levels' from the arguments, where it may be before or after the target. Without
+// a verb, a selection is set; without a selection too, the levels are listed.
 func levelsVerb(args []string) (verb string, rest []string) {
 	for i, arg := range args[:min(len(args), 2)] {
 		if slices.Contains([]string{"list", "set", "reset", "rotate", "save"}, arg) {
@@ -149,7 +149,7 @@ func levelsVerb(args []string) (verb string, rest []string) {
 	return "", args
 }
 
-// parse reads the request that annotations make.
+// parse reads the request that the annotations express.
 func (c *levelsConfig) parse(annotations map[string]string) (bad []error) {
 	request, problems := ask.ParseRequest(annotations, nil)
 	for _, p := range problems {

@@ -288,7 +288,8 @@ func (c *levelsConfig) list(ctx context.Context, m *control.Command, e cli.Env) 
 	return errors.Join(err, printErr)
 }
 
-// render writes the list to w. What is not a failure, such as one JVM of several that does not answer, goes to notes.
+// render writes the list to w. A problem that is not a failure, such as one of several JVMs that does not answer,
+// goes to notes.
 func (c *levelsConfig) render(ctx context.Context, m *control.Command, w, notes io.Writer) error {
 	listed, err := m.List(ctx)
 	isStale := func(l outputs.Listed) bool { return l.Stale }
@@ -296,7 +297,7 @@ func (c *levelsConfig) render(ctx context.Context, m *control.Command, w, notes 
 	if !slices.ContainsFunc(listed, func(l outputs.Listed) bool { return !l.Stale }) && !errors.As(err, &none) {
 		return err
 	}
-	if err != nil { // some answered, or there is no JVM, which is not a failure
+	if err != nil { // some JVMs have answered, or there is no JVM, which is not a failure
 		fmt.Fprintf(notes, "ullage levels list: %s\n", printable.Line(err.Error()))
 	}
 	if !c.all {

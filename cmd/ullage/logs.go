@@ -99,7 +99,7 @@ type logsConfig struct {
 // defaultWithin is the longest distance of a line from the time of --around.
 const defaultWithin = 30 * time.Second
 
-// flags declares the settings on fs; a --since that is a duration ends at now.
+// flags declares the settings on fs. A duration as --since means that long before now.
 func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) { settings.Declare(fs, c.groups(now)) }
 
 // groups returns the flags under the titles of the help.

@@ -9,8 +9,8 @@ const (
 	// promptInterval is how long lines wait for a commit after a [Shipper.Prompt].
 	promptInterval = 20 * time.Millisecond
 
-	// promptTime is how long after a Prompt lines are committed so soon. The line that a person waits for may not be
-	// written yet, and while lines flow, the reader checks a file only now and then.
+	// promptTime is how long lines are committed at this interval after a Prompt. The line for which a person is
+	// waiting may not have been written yet, and while lines flow, the reader checks a file only now and then.
 	promptTime = time.Second
 )
 

@@ -159,7 +159,7 @@ func (o *object) nanos(value []byte) bool {
 	return true
 }
 
-// date reads a date in text, or a number of seconds, milliseconds, microseconds or nanoseconds since
+// date reads a date as text, or a number of seconds, milliseconds, microseconds or nanoseconds since
 // 1970. From 2001 to 2286, the number of digits shows the unit. A number with fewer digits may be a
 // duration.
 func (o *object) date(value []byte, quoted bool) bool {

@@ -2,16 +2,16 @@ package spool
 
 import "github.com/ullage/ullage/internal/line/ul"
 
-// A Reading collects the bytes that the caller hands on in place of records.
-// The zero value, with room in Data, is ready for the first record.
+// A Reading collects the bytes that the caller hands on instead of records. The zero value,
+// with room in Data, is ready for the first record.
 type Reading struct {
 	Data  []byte               // lines and markers
 	Made  int                  // bytes of Data that are not the JVM's
 	Lines [ul.NumLevels]uint32 // the JVM's lines that begin in Data
 	Gap   ul.Gap               // dropped lines after Data that have no marker yet
 
-	// Open reports that Data ends inside a line of the level Level. A marker
-	// then needs a line end before it.
+	// Open means that Data ends inside a line, which has the level Level. A marker then needs a
+	// line end before it.
 	Open  bool
 	Level ul.Level
 

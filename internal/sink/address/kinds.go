@@ -42,7 +42,7 @@ func checks[T any](parse func(*url.URL, *Options) (T, error)) func(*url.URL, *Op
 // Files names the files, in PEM, of the authorities that a sink trusts and of its own certificate.
 // The zero value trusts the system's authorities and presents no certificate.
 type Files struct {
-	CA   string // trusted as well as the system's certificates
+	CA   string // trusted in addition to the system's certificates
 	Cert string // of the client; set together with Key
 	Key  string
 }

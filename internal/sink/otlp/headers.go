@@ -25,7 +25,7 @@ type headers struct {
 }
 
 // headersOf reads a file with a header on each line: "Name: value". Without a file, the headers are
-// the fixed ones of the environment.
+// the fixed headers from the environment.
 func headersOf(path string, fixed []header) (headers, error) {
 	h := headers{path: path, fixed: fixed}
 	_, err := h.read()

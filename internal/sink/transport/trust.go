@@ -11,12 +11,12 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// Trust has the authorities that a sink trusts, and its own certificate. A system without
-// certificates, such as our image, trusts the public ones: see [systemRoots].
+// Trust names the authorities that a sink trusts, and its own certificate. A system without
+// certificates, such as our image, trusts the public authorities; see [systemRoots].
 type Trust address.Files
 
-// TrustOf returns the trust in the files of a sink's URL. It reads the files, so that a wrong file is
-// reported at the start.
+// TrustOf returns the trust that the files of a sink's URL give. It reads the files, so that a wrong
+// file is reported at the start.
 func TrustOf(files address.Files) (Trust, error) {
 	t := Trust(files)
 	_, err := t.Config("")
