@@ -74,7 +74,7 @@ func main() {
 // errInterrupted ends the demo early. Everything is still cleaned up.
 var errInterrupted = errors.New("interrupted")
 
-// perform prepares a demo, shows it and removes what it has made.
+// perform prepares a demo, shows it, and then cleans up.
 func perform(ctx context.Context, d *demo, show func(*demo, context.Context) error) error {
 	jdks, err := lab.JDKs()
 	if err != nil {

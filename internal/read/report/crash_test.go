@@ -78,7 +78,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 	}
 }
 
-// The command that a report shows beside a crash may be pasted into a shell. A tenant can put any text into a report
+// The command that a report shows next to a crash may be pasted into a shell. A tenant can put any text into a report
 // that comes from a container.
 func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	dest := t.TempDir()
