@@ -46,6 +46,10 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 	at := time.Now().Add(3 * time.Second)
 	first := i.java("gc*", "Incident", "60000")
 	time.Sleep(time.Until(at))
+	lab.Eventually(t, patience, "the first JVM's long pause is persisted", func() bool {
+		logs, _ := i.ask("ullage logs --since 1h")
+		return matches(logs, answers[1].want)
+	})
 	i.side.Kill()
 	i.runs()
 	time.Sleep(time.Second)
