@@ -48,6 +48,7 @@ type pressure struct {
 
 	marks   marks
 	refused bool // only lines of refused streams are dropped
+	late    bool // the queue has room: if the source is full, reading is too slow
 
 	at      time.Time // the earliest time of the next check
 	rate    rate
@@ -90,26 +91,29 @@ func (t *rate) take(m usage, now time.Time) {
 
 // lags reports whether memory must be freed: the JVMs write, and the destination accepts
 // nothing, or less than they write. A full queue and a full source are not enough: a
-// healthy destination empties them.
+// healthy destination empties them. If the queue has room, reading makes room in the source,
+// unless reading itself is too slow: above the last mark, the JVMs would soon have no room.
 func (p *pressure) lags(m usage) bool {
 	now := time.Now()
 	p.rate.take(m, now)
 	stalled := now.Sub(time.Unix(0, p.link.progress.Load())) > stallTime
-	return p.rate.writing && (stalled || p.rate.growing >= 2 || m.used > p.marks.dropAt)
+	return p.rate.writing && (m.used > p.marks.dropAt || !p.late && (stalled || p.rate.growing >= 2))
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
-// room, which full says, and while streams are refused. Otherwise reading makes room. While the
+// room, which full says, while there is more to read, and while streams are refused. While the
 // destination accepts the other streams, their lines are not dropped.
 func (p *pressure) relieve(full bool) {
 	started := time.Now()
 	m := p.budget.measure()
 	p.budget.adapt(m.budget)
-	lags := p.lags(m) && full
+	p.late, p.freed = !full, 0
+	lags := p.lags(m)
 	p.refused = !lags
-	if lags || p.src.Refusing() && p.rate.writing {
+	switch {
+	case lags, p.src.Refusing() && p.rate.writing:
 		p.relieveUntil(m)
-	} else {
+	case full, p.src.Refusing():
 		p.marks.reset()
 	}
 	if p.marks.on() && p.freed >= reliefBytes {
@@ -143,7 +147,6 @@ func (p *pressure) yield(m usage) {
 // even if nothing is freed, because moving lines that do not compress frees nothing,
 // however many there are.
 func (p *pressure) relieveUntil(m usage) {
-	p.freed = 0
 	for began := time.Now(); p.freed < reliefBytes && time.Since(began) < mostRest; m = p.budget.measure() {
 		p.marks.take(m.used)
 		if !p.marks.on() {
@@ -209,7 +212,9 @@ func (p *pressure) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64
 		below = "all"
 	}
 	cause := "the destination is slower than the JVMs"
-	if failure := p.link.health.current(); failure != nil {
+	if p.late {
+		cause = "the sidecar gets too little CPU time"
+	} else if failure := p.link.health.current(); failure != nil {
 		cause = "the destination fails: " + failure.Error()
 	}
 	if relief.Refused {

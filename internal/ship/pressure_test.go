@@ -120,6 +120,39 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	}
 }
 
+// If the sidecar gets too little CPU time, reading is slower than the JVMs while the queue has room. Then lines below
+// the keep level are dropped before the tmpfs is full, but not earlier: reading may only be late.
+func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
+	b := newBench(t)
+	b.small()
+	w := b.log("gc.log")
+	s, from := b.begun(true)
+	s.begins(t, from)
+	press := s.reader.press
+	look := func() usage {
+		press.rate.looked = time.Time{} // the first of two looks
+		press.relieve(false)
+		b.write(w, lines(0, 1))
+		press.rate.looked = time.Now().Add(-rateTime)
+		press.relieve(false)
+		return s.reader.budget.measure()
+	}
+	for n := 0; s.reader.budget.measure().used < press.marks.discardAt; n++ {
+		b.write(w, debugLines(1000*n, 1000*n+1000))
+	}
+	if m := look(); m.used < press.marks.discardAt || press.marks.on() {
+		t.Errorf("lines were dropped at %.2f of the budget", m.used)
+	}
+	b.write(w, debugLines(0, 40000))
+	before := s.reader.budget.measure().used
+	for range 100 {
+		look()
+	}
+	if m := s.reader.budget.measure(); m.used > press.marks.dropAt {
+		t.Errorf("%.2f of the budget is in use, %.2f before lines were dropped", m.used, before)
+	}
+}
+
 // A budget smaller than the tmpfs is used up while most of the tmpfs is free. The status must
 // show the used part of the budget, since that part decides when lines are dropped.
 func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T) {

@@ -37,7 +37,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 	for {
 		r.round()
 		r.load.see(r.full || r.more || r.hurried(), time.Now())
-		if (r.full || r.src.Relief.Refusing()) && !time.Now().Before(r.press.at) {
+		if (r.full || r.more || r.src.Relief.Refusing()) && !time.Now().Before(r.press.at) {
 			r.press.relieve(r.full)
 		}
 		r.show()
