@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -279,6 +280,50 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	wantErrors(t, s, "room=1")
 	if !strings.Contains(s.log.String(), "reason=room") {
 		t.Errorf("the log does not give the reason: %s", s.log)
+	}
+}
+
+// A text that tail does not free waits for room before it fills the source. Then the ring refuses events below the keep
+// level, and keeps the others.
+func TestATextLeavesRoomForOthers(t *testing.T) {
+	const budget, length = 1 << 20, 1000
+	source := tmpfs(t)
+	w := newWriter(t, source, testName, 256<<10)
+	s := newSidecar(t, source).start()
+	s.work.budget = budget
+	text := []byte(strings.Repeat("x", length))
+	accepted := 0
+	for accepted < 2*budget/length && w.write(ul.Info, kindText, 1, text) {
+		accepted++
+		s.rounds(1)
+	}
+	file, err := os.OpenFile(filepath.Join(source, testName.text()), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := info.Size(); size > budget || size < budget/2 {
+		t.Errorf("the text has %d bytes, with a budget of %d", size, budget)
+	}
+	for range 50 {
+		if !w.write(ul.Warning, kindText, 2, text) {
+			t.Fatal("a warning was refused, although half of the ring is for those")
+		}
+		accepted++
+		s.rounds(1)
+	}
+	wantErrors(t, s, "room=1")
+	if err := unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, info.Size()&^4095); err != nil {
+		t.Fatal(err)
+	}
+	w.kill()
+	s.drained()
+	if sum := admin.SamplesOf(s.metrics.events).Sum(); int(sum) != accepted {
+		t.Errorf("%v events became lines, %d were accepted", sum, accepted)
 	}
 }
 

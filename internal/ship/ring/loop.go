@@ -131,7 +131,7 @@ func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 // drain takes one step of a ring, and returns when the next step is due.
 func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	if now.Before(d.after) {
-		return errorPace
+		return d.after.Sub(now)
 	}
 	if d.failed {
 		if d.gone {
@@ -141,7 +141,7 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	}
 	taken, err := d.step(now)
 	if d.note(r, err, now); err != nil {
-		return errorPace
+		return d.after.Sub(now)
 	}
 	switch {
 	case taken >= blockBytes/2:
@@ -186,6 +186,9 @@ func (d *running) note(r *Rings, err error, now time.Time) {
 	}
 	reason := reasonOf(err)
 	d.after = now.Add(errorPause)
+	if reason == reasonRoom {
+		d.after = now.Add(roomPause)
+	}
 	first := !d.logged[reason]
 	d.logged[reason] = true
 	switch reason {

@@ -33,6 +33,13 @@ const (
 
 	// errorPause is the time from an error of a ring to the next attempt.
 	errorPause = 100 * time.Millisecond
+
+	// roomPause is the time until the next attempt on a full tmpfs. Meanwhile reading frees memory, and the ring
+	// fills up: half of 4 MiB has the warnings of a quarter of a second.
+	roomPause = 5 * time.Millisecond
+
+	// roomPart is the part of the file system, or of the budget, that a text leaves free, if it takes that much itself.
+	roomPart = 16
 )
 
 // Rings takes events out of the rings of one source. Create it with [New]. Run, Open, Wake and
@@ -41,6 +48,7 @@ type Rings struct {
 	log     *slog.Logger
 	metrics *metrics
 	calls   *calls
+	budget  int64
 	woken   chan struct{} // the source has rings
 
 	mu     sync.Mutex
@@ -75,9 +83,10 @@ type changes struct {
 	ticked    time.Time
 }
 
-// New returns a Rings without a source.
-func New(reg prometheus.Registerer, log *slog.Logger) *Rings {
-	return &Rings{log: log, metrics: newMetrics(reg), calls: &calls{}, woken: make(chan struct{}, 1),
+// New returns a Rings without a source. A text waits for room before it takes all of the budget, which is in bytes; 0: all
+// of the file system.
+func New(reg prometheus.Registerer, log *slog.Logger, budget int64) *Rings {
+	return &Rings{log: log, budget: budget, metrics: newMetrics(reg), calls: &calls{}, woken: make(chan struct{}, 1),
 		drains: map[name]*running{}, logged: map[string]bool{}}
 }
 
@@ -88,7 +97,7 @@ func (r *Rings) Open(source, state *os.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leave()
-	w := &workspace{calls: r.calls, metrics: r.metrics, buffers: &r.buffers}
+	w := &workspace{calls: r.calls, metrics: r.metrics, budget: r.budget, buffers: &r.buffers}
 	var err1, err2 error
 	w.source, err1 = duplicate(source)
 	w.state, err2 = duplicate(state)
