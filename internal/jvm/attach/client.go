@@ -58,26 +58,36 @@ func New(cfg Config, source string) *Client {
 	return &Client{cfg: cfg, source: source, seed: maphash.MakeSeed(), failed: map[string]time.Time{}, verdicts: map[int]verdict{}}
 }
 
-// Run runs one command in a JVM and returns the answer to [List] or [Describe]. Any other command
-// succeeds only if the answer is empty: any text becomes an error of kind Refused. Every error is
-// an [*Error]. Once the caller's context has ended, the error wraps the context's error. If the
-// JVM does not listen yet and its process is visible, Run makes it listen, unless the Client is
-// passive.
+// Run runs one command in a JVM and returns the answer to [List], [Describe], [Flags], [Threads] or
+// [Histogram]. Any other command succeeds only if the answer is empty: any text becomes an error of
+// kind Refused. Every error is an [*Error]. If the answer to one of the last three is too long, Run
+// returns an error and the beginning of the answer. Once the caller's context has ended, the error
+// wraps the context's error. If the JVM does not listen yet and its process is visible, Run makes it
+// listen, unless the Client is passive.
 func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	if cmd == (Command{}) {
 		return "", &Error{Kind: OtherError, JVM: j.String(), Text: "no command to run"}
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errOverdue)
 	defer cancel()
-	reply, err := c.ask(limited, j, request(cmd))
+	most := maxReply
+	if cmd.dump {
+		most = maxDump
+	}
+	reply, err := c.ask(limited, j, request(cmd), most)
 	if err != nil {
 		return "", classify(ctx, j, err)
 	}
-	status, body, err := parseReply(reply)
-	if err != nil {
+	status, body, err := parseReply(reply[:min(len(reply), most)])
+	switch {
+	case err != nil:
 		return "", &Error{Kind: BadReply, JVM: j.String(), Text: "the reply is not a JVM's", Err: err}
-	}
-	if status == 0 && (body == "" || cmd == List() || cmd == Describe()) {
+	case len(reply) > most:
+		if !cmd.dump {
+			body = ""
+		}
+		return body, &Error{Kind: BadReply, JVM: j.String(), Text: fmt.Sprintf("the reply is longer than %d bytes", most)}
+	case status == 0 && (body == "" || cmd == List() || cmd == Describe() || cmd.dump):
 		return body, nil
 	}
 	e := &Error{Kind: Refused, JVM: j.String(), Text: body[:min(len(body), maxText)]}
@@ -90,8 +100,8 @@ func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	return "", e
 }
 
-// ask connects to the JVM, checks its identity, and returns its reply.
-func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error) {
+// ask connects to the JVM, checks its identity, and returns its reply, up to one byte more than most.
+func (c *Client) ask(ctx context.Context, j JVM, request []byte, most int) ([]byte, error) {
 	s, err := c.open(j)
 	var conn *conn
 	var stale inode
@@ -120,7 +130,7 @@ func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error)
 	if !c.Alive(j) {
 		return nil, unix.ESRCH
 	}
-	reply, err := exchange(ctx, conn.File, request)
+	reply, err := exchange(ctx, conn.File, request, most)
 	if errors.Is(err, errClosed) {
 		err = c.explainClosed(j, err)
 	}

@@ -24,7 +24,10 @@ func replying(text string) func(*testing.T, string) {
 }
 
 // answering returns a server that checks each request byte by byte and answers it.
-func answering(answer func(net.Conn)) func(*testing.T, string) {
+func answering(answer func(net.Conn)) func(*testing.T, string) { return answeringTo(List(), answer) }
+
+// answeringTo is answering for requests of another command.
+func answeringTo(cmd Command, answer func(net.Conn)) func(*testing.T, string) {
 	return func(t *testing.T, tmp string) {
 		l := listen(t, tmp, 1)
 		done := make(chan struct{})
@@ -35,7 +38,7 @@ func answering(answer func(net.Conn)) func(*testing.T, string) {
 				if err != nil {
 					return
 				}
-				want := "1\x00jcmd\x00VM.log list\x00\x00\x00"
+				want := "1\x00jcmd\x00" + cmd.String() + "\x00\x00\x00"
 				got := make([]byte, len(want))
 				if _, err := io.ReadFull(c, got); err == nil && string(got) != want {
 					t.Errorf("the request is %q, want %q", got, want)
@@ -160,6 +163,21 @@ func TestWhateverIsInTheSocketsPlace(t *testing.T) {
 				t.Errorf("the error has control bytes: %q", text)
 			}
 		})
+	}
+}
+
+// A dump is longer than other answers, and its beginning is worth having.
+func TestDumpIsAsLongAsItsBound(t *testing.T) {
+	for _, cmd := range []Command{Threads(), Histogram(), Flags()} {
+		for _, n := range []int{1, maxReply, maxDump - 2, maxDump - 1} {
+			tmp := t.TempDir()
+			answeringTo(cmd, func(c net.Conn) { fmt.Fprint(c, "0\n", strings.Repeat("x", n)) })(t, tmp)
+			c := New(testConfig(tmp), tmp)
+			text, err := c.Run(t.Context(), one(t, c), cmd)
+			if len(text) != min(n, maxDump-2) || (KindOf(err) == BadReply) != (n > maxDump-2) {
+				t.Errorf("%s: got %d bytes of %d, error %v", cmd, len(text), n, err)
+			}
+		}
 	}
 }
 

@@ -20,19 +20,34 @@ const MaxCommand = 1024
 // tag: JDK 17 has 43 such tag sets, JDK 25 has 54. A listed selection alone never causes the abort.
 const maxMerged = 32
 
-// Command is one VM.log command line, or the fixed commands of [Describe]. Only the functions of
+// Command is one VM.log command line, or the fixed commands of another function. Only the functions of
 // this package create it, from parsed values, so that it can never contain any other command. The
 // zero value is not a command.
-type Command struct{ line string }
+type Command struct {
+	line string
+	dump bool // the answer is long
+}
 
 // String returns the command line, without a newline.
 func (c Command) String() string { return c.line }
 
 // List is the command that lists the log configuration. [ParseList] parses the reply.
-func List() Command { return Command{"VM.log list"} }
+func List() Command { return Command{line: "VM.log list"} }
 
 // Rotate is the command that rotates every file output of the JVM that has archives.
-func Rotate() Command { return Command{"VM.log rotate"} }
+func Rotate() Command { return Command{line: "VM.log rotate"} }
+
+// Threads is the command that prints the stack of each thread. The JVM stops for that.
+func Threads() Command { return Command{"Thread.print", true} }
+
+// Histogram is the command that prints the number of objects of each class and their bytes. The JVM
+// stops while it walks the heap. Unreachable objects are included: to leave them out, the JVM would
+// collect the whole heap first.
+func Histogram() Command { return Command{"GC.class_histogram -all", true} }
+
+// Flags is the command that prints the flags that differ from HotSpot's defaults, including flags
+// that the JVM has chosen itself. Their values may have secrets: pass them to mark.Flags.
+func Flags() Command { return Command{"VM.flags", true} }
 
 // Configure sets base's output to base's own selection, followed by raise. The current selection
 // of the output does not matter, because a listed selection begins with "all=". With the zero
@@ -62,7 +77,7 @@ func Configure(base Output, raise ask.Selection) (Command, error) {
 		return Command{}, fmt.Errorf("configure output %.200q: the command has %d bytes and the JVM takes at most %d: raise fewer items, with wildcards",
 			base.Name, len(line), MaxCommand)
 	}
-	return Command{line}, nil
+	return Command{line: line}, nil
 }
 
 // Create makes a JVM create a file output with a selection. The JVM must not already list an output
@@ -87,7 +102,7 @@ func Create(o Output, what ask.Selection) (Command, error) {
 		return Command{}, fmt.Errorf("create output %.200q: the command has %d bytes and the JVM takes at most %d: name fewer items, with wildcards",
 			o.Name, len(line), MaxCommand)
 	}
-	return Command{line}, nil
+	return Command{line: line}, nil
 }
 
 // Delete makes a JVM close and forget a file output. The file remains. The JVM must list an output
@@ -104,7 +119,7 @@ func Delete(name string) (Command, error) {
 	if err != nil {
 		return Command{}, fmt.Errorf("delete output %.200q: %w", name, err)
 	}
-	return Command{line}, nil
+	return Command{line: line}, nil
 }
 
 // checkName accepts the names that an output of a JVM can have and that can be written between

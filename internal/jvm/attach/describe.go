@@ -28,7 +28,7 @@ const (
 // Describe is the command that makes a JVM describe itself. [ParseDescription] parses the reply.
 // The arguments of the JVM, which may contain anything, come last.
 func Describe() Command {
-	return Command{"VM.uptime\nVM.version\nVM.flags\nVM.command_line"}
+	return Command{line: "VM.uptime\nVM.version\nVM.flags\nVM.command_line"}
 }
 
 // collectors are the flags of HotSpot that select the collector.

@@ -1,7 +1,8 @@
 // Package attach implements HotSpot's attach protocol and the commands of VM.log: it raises the log
-// levels of a JVM and restores them. It needs no JDK. It sends only VM.log and the commands with
-// which a JVM describes itself, which change nothing: VM.uptime, VM.version, VM.flags and
-// VM.command_line.
+// levels of a JVM and restores them. It needs no JDK. It sends only VM.log and commands that change
+// nothing: a JVM describes itself with VM.uptime, VM.version, VM.flags and VM.command_line. On
+// request of a user, Thread.print and GC.class_histogram stop the JVM to look at its threads and at
+// its heap.
 //
 // # Finding
 //

@@ -18,6 +18,9 @@ const (
 	// a sidecar holds the replies of 16 forged JVMs, the most that Find returns, twice each.
 	maxReply = 256 << 10
 
+	// maxDump is in bytes: the stacks of some thousand threads, or the 40,000 classes with the most objects.
+	maxDump = 4 << 20
+
 	// badVersion is ATTACH_ERROR_BADVERSION in HotSpot's attachListener.hpp.
 	badVersion = 101
 )
@@ -33,8 +36,8 @@ func request(cmd Command) []byte {
 	return []byte("1\x00jcmd\x00" + cmd.String() + "\x00\x00\x00")
 }
 
-// exchange sends a request and reads the reply to its end.
-func exchange(ctx context.Context, conn *os.File, request []byte) ([]byte, error) {
+// exchange sends a request and reads the reply to its end, or one byte more than most.
+func exchange(ctx context.Context, conn *os.File, request []byte, most int) ([]byte, error) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -48,7 +51,7 @@ func exchange(ctx context.Context, conn *os.File, request []byte) ([]byte, error
 	_, err := conn.Write(request)
 	var reply []byte
 	if err == nil {
-		reply, err = io.ReadAll(io.LimitReader(conn, maxReply+1))
+		reply, err = io.ReadAll(io.LimitReader(conn, int64(most)+1))
 	}
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -67,9 +70,6 @@ func exchange(ctx context.Context, conn *os.File, request []byte) ([]byte, error
 // parseReply splits a reply into its status and the rest. A reply is a decimal number, a newline
 // and text up to the end of the connection (HotSpot's attachListener_posix.cpp, complete).
 func parseReply(reply []byte) (status int, body string, err error) {
-	if len(reply) > maxReply {
-		return 0, "", fmt.Errorf("the reply is longer than %d bytes", maxReply)
-	}
 	head, rest, ok := bytes.Cut(reply, []byte{'\n'})
 	digits := bytes.TrimPrefix(head, []byte{'-'})
 	if !ok || len(digits) < 1 || len(digits) > 10 || len(bytes.Trim(digits, "0123456789")) > 0 {
