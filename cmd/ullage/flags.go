@@ -19,6 +19,7 @@ func flagNames() []string {
 		func(fs *flag.FlagSet) { new(checkConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { new(reportConfig).flags(fs, now) },
 		func(fs *flag.FlagSet) { readFlags(fs, new(report.Config), now) }, // pauses
+		func(fs *flag.FlagSet) { new(incidentConfig).flags(fs, now) },
 		newAdoptConfig().flags,
 		func(fs *flag.FlagSet) { new(statusConfig).flags(fs) },
 		func(fs *flag.FlagSet) { new(pruneConfig).flags(fs) },

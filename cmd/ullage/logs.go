@@ -128,11 +128,16 @@ func (c *logsConfig) linesFlags(fs *flag.FlagSet, now time.Time) {
 func (c *logsConfig) outputFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Follow, "follow", false, "print what is there, then what is appended, until interrupted")
 	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
-	fs.BoolVar(&c.untilEOF, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
+	untilEOFFlag(fs, &c.untilEOF)
 	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.Marks, "marks", false, "list what 'ullage run' has marked, and where lines are missing, instead of printing lines")
 	cli.JSONFlags(fs, &c.JSON, "print each line, or with --gaps or --marks each place, as a JSON object")
+}
+
+// untilEOFFlag declares --until-eof, for commands whose output can be so long that it fills a pipe.
+func untilEOFFlag(fs *flag.FlagSet, p *bool) {
+	fs.BoolVar(p, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
 }
 
 // windowFlags declares --since and --until. A duration means that long before now.

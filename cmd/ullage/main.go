@@ -26,6 +26,7 @@ Linux.
 			{Name: "check", Summary: "report whether what was persisted is complete", Run: checkCmd},
 			{Name: "report", Summary: "show where a JVM's time went: a page, text or JSON", Run: reportCmd},
 			{Name: "pauses", Summary: "print how long the application was stopped, by cause", Run: pausesCmd},
+			{Name: "incident", Summary: "collect what is known about an incident in one archive", Run: incidentCmd},
 			{Name: "levels", Summary: "show a running JVM's log levels, raise them for a time", Run: levelsCmd},
 			{Name: "adopt", Summary: "ship a running JVM's log for a time, with nothing prepared", Run: adoptCmd},
 			{Name: "status", Summary: "ask a running 'ullage run' how it is doing", Run: statusCmd},

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ullage": main, "mkseg": mkseg})
+	testscript.Main(m, map[string]func(){"ullage": main, "mkseg": mkseg, "unpack": txtar.Unpack})
 }
 
 // TestScript runs the real command line. Each script in testdata/script/*.txtar says

@@ -167,10 +167,11 @@ func (c *reportConfig) write(print func(io.Writer, view.Style) error, e cli.Env)
 	if err := print(&text, view.Style{}); err != nil {
 		return err
 	}
-	if err := writeWhole(to, text.Bytes()); err != nil {
+	size := text.Len()
+	if err := writeWhole(to, 0o644, func(w io.Writer) error { _, err := text.WriteTo(w); return err }); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stderr, "wrote %s, %s\n", printable.Line(to), printable.Bytes(int64(text.Len())))
+	fmt.Fprintf(e.Stderr, "wrote %s, %s\n", printable.Line(to), printable.Bytes(int64(size)))
 	return nil
 }
 
@@ -192,23 +193,26 @@ func reportStyle(e cli.Env) view.Style {
 	return view.Style{Color: noColor == "" && cli.NewScreen(e.Stdout) != nil}
 }
 
-// writeWhole replaces a file, so that a reader never sees half of a report.
-func writeWhole(path string, text []byte) error {
+// writeWhole replaces a file with what print writes, so that a reader never sees half of it.
+func writeWhole(path string, mode os.FileMode, print func(io.Writer) error) error {
 	if stat, err := os.Stat(path); err == nil && !stat.Mode().IsRegular() {
-		return os.WriteFile(path, text, 0o644) // a device or a pipe cannot be replaced
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) // a device or a pipe cannot be replaced
+		if err != nil {
+			return err
+		}
+		return errors.Join(print(f), f.Close())
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".ullage-report-*")
 	if err != nil {
-		return fmt.Errorf("create the report: %w", err)
+		return fmt.Errorf("create the file: %w", err)
 	}
 	defer os.Remove(f.Name()) // fails once the file has been renamed
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(print(f), f.Chmod(mode), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
+		return fmt.Errorf("write the file: %w", err)
 	}
 	return nil
 }

@@ -11,4 +11,5 @@
 //   - cat: `ullage logs`: find, merge, filter, print
 //   - check: `ullage check`: is the copy complete?
 //   - report: `ullage report` and `ullage pauses`: where a JVM's time went
+//   - incident: `ullage incident`: all of this about one time, as an archive
 package read

@@ -31,6 +31,7 @@ var answers = []struct {
 	{"6. What is the JVM doing now", []string{`gc\*=debug`}, 0},
 	{"7. What was the JVM doing just before", []string{`(?m)^saving `, `(?m)\[debug\]`}, 0},
 	{"8. Which heap", []string{`(?m)^- No size of the heap is recommended: `}, 0},
+	{"9. What do I send", []string{`(?m)^NOT COMPLETE: gc\.log: gaps: \d+, of \d+ lines`}, 0},
 }
 
 // beforeItHappened is the index of the question for a sidecar that withholds lines.
@@ -178,6 +179,7 @@ func (i *incident) ask(command string) (out string, status int) {
 		i.Fatal(err)
 	}
 	cmd := exec.Command("bash", "-o", "pipefail", "-c", command)
+	cmd.Dir = i.TempDir() // for the files that a command writes
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(lab.Binary())+":"+os.Getenv("PATH"),
 		"ULLAGE_SOURCE="+i.source, "ULLAGE_DEST="+i.dest, "ULLAGE_ADDR="+addr)
 	text, err := cmd.CombinedOutput()

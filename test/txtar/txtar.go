@@ -2,6 +2,10 @@
 package txtar
 
 import (
+	"archive/zip"
+	"fmt"
+	"log"
+	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,4 +22,20 @@ func Run(t *testing.T, setup func(*testscript.Env)) {
 		}
 		return nil
 	}})
+}
+
+// Unpack is a command for scripts. It unpacks a zip into a new directory and prints the names of its files:
+//
+//	unpack ARCHIVE DIR
+func Unpack() {
+	r, err := zip.OpenReader(os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range r.File {
+		fmt.Println(f.Name)
+	}
+	if err := os.CopyFS(os.Args[2], r); err != nil {
+		log.Fatal(err)
+	}
 }

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// maxStatus bounds the answer. A real answer is under 100 KiB, but any program may
+// maxAnswer bounds the answer. A real answer is under 100 KiB, but any program may
 // listen at the address.
-const maxStatus = 1 << 20
+const maxAnswer = 1 << 20
 
-// Client asks a sidecar for its status.
+// Client asks a sidecar for its status and its last events.
 type Client struct {
 	Addr    string        // host:port, or the address of [Server.ListenAt]
 	Timeout time.Duration // for the whole answer
@@ -32,13 +32,30 @@ var ErrUnreachable = errors.New("nothing listens there")
 // Status sends one request and returns the answer raw and decoded.
 func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 	var st Status
-	place, network := "http://"+c.Addr+"/status", "tcp"
+	body, err := c.get(ctx, "/status")
+	if err == nil {
+		if err = json.Unmarshal(body, &st); err != nil {
+			err = fmt.Errorf("decode the answer of %s: %w: does ullage listen there?", c.Addr, err)
+		}
+	}
+	if err != nil {
+		return nil, Status{}, err
+	}
+	return body, st, nil
+}
+
+// Recent asks for a [Recent] and returns the answer as it is.
+func (c Client) Recent(ctx context.Context) ([]byte, error) { return c.get(ctx, "/recent") }
+
+// get sends one request and returns the answer.
+func (c Client) get(ctx context.Context, path string) ([]byte, error) {
+	place, network := "http://"+c.Addr+path, "tcp"
 	if c.Addr != "" && c.Addr[0] == '@' {
-		place, network = "http://localhost/status", "unix"
+		place, network = "http://localhost"+path, "unix"
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
 	if err != nil {
-		return nil, st, fmt.Errorf("ask %s: %w", c.Addr, err)
+		return nil, fmt.Errorf("ask %s: %w", c.Addr, err)
 	}
 	var connected atomic.Bool // an http.Client's timeout does not show whether dialing took too long
 	// Use no proxy from the environment: the sidecar is local.
@@ -50,23 +67,20 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 		}}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, st, c.unanswered(err, connected.Load())
+		return nil, c.unanswered(err, connected.Load())
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, st, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", c.Addr, resp.Status)
+		return nil, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", c.Addr, resp.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, st, c.unanswered(err, true)
+		return nil, c.unanswered(err, true)
 	}
-	if len(body) > maxStatus {
-		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", c.Addr, maxStatus)
+	if len(body) > maxAnswer {
+		return nil, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", c.Addr, maxAnswer)
 	}
-	if err := json.Unmarshal(body, &st); err != nil {
-		return nil, st, fmt.Errorf("decode the answer of %s: %w: does ullage listen there?", c.Addr, err)
-	}
-	return body, st, nil
+	return body, nil
 }
 
 func (c Client) dial(ctx context.Context, network string) (net.Conn, error) {

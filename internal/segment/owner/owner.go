@@ -118,7 +118,7 @@ func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, 
 		until = now
 	}
 	for deadline := now.Add(patience); ; {
-		st, asked, err := d.ask(ctx)
+		st, asked, err := d.Status(ctx)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -172,27 +172,47 @@ func lackOf(st admin.Status, wants func(string) bool, until time.Time) (lack *La
 	return &l, true
 }
 
-// ask returns the status of the sidecar that owns the destination. asked is false if no
+// Status returns the status of the sidecar that owns the destination. asked is false if no
 // sidecar owns it.
-func (d Destination) ask(ctx context.Context) (st admin.Status, asked bool, err error) {
-	addr, err := Address(d.dir)
+func (d Destination) Status(ctx context.Context) (st admin.Status, asked bool, err error) {
+	c, unanswered, err := d.client()
 	if err != nil {
 		return st, false, err
 	}
-	holder, owned, lockErr := segment.OwnerOf(d.dir)
-	c := admin.Client{Addr: addr, Timeout: askPatience, Check: func(conn net.Conn) error { return d.genuine(conn, holder, owned) }}
 	_, st, err = c.Status(ctx)
 	switch {
 	case err == nil:
 		return st, true, nil
 	case !errors.Is(err, admin.ErrUnreachable) && ctx.Err() == nil:
 		return st, false, err
-	case lockErr != nil:
-		return st, false, lockErr
-	case owned:
-		return st, false, fmt.Errorf("it is %s, and does not answer in this network namespace", holder)
 	}
-	return st, false, nil
+	return st, false, unanswered()
+}
+
+// Recent returns the last events that the sidecar of the destination reports, as JSON.
+func (d Destination) Recent(ctx context.Context) ([]byte, error) {
+	c, _, err := d.client()
+	if err != nil {
+		return nil, err
+	}
+	return c.Recent(ctx)
+}
+
+// client returns a client for the sidecar. If nothing answers, unanswered returns an error if a
+// sidecar owns the destination, or may own it.
+func (d Destination) client() (c admin.Client, unanswered func() error, err error) {
+	addr, err := Address(d.dir)
+	if err != nil {
+		return c, nil, err
+	}
+	holder, owned, lockErr := segment.OwnerOf(d.dir)
+	c = admin.Client{Addr: addr, Timeout: askPatience, Check: func(conn net.Conn) error { return d.genuine(conn, holder, owned) }}
+	return c, func() error {
+		if lockErr == nil && owned {
+			return fmt.Errorf("it is %s, and does not answer in this network namespace", holder)
+		}
+		return lockErr
+	}, nil
 }
 
 // genuine fails unless the peer can be the owner of the destination.

@@ -58,19 +58,29 @@ func HTML(w io.Writer, all ...*Report) error {
 
 // page writes a page with the given title and content.
 func page(w io.Writer, title string, content ...g.Node) error {
+	return write(w, "JVM pauses", "Where the JVM’s time went", title, pageScript, content)
+}
+
+// Page writes a page that looks like a report, has the given content, and loads and runs nothing.
+func Page(w io.Writer, heading, title string, content ...g.Node) error {
+	return write(w, heading, heading, title, "", content)
+}
+
+// write writes a page whose only script is the given one.
+func write(w io.Writer, topic, heading, title, script string, content []g.Node) error {
 	all := h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
-			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(policy())),
+			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(policy(script))),
 			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 			h.Meta(h.Name("referrer"), h.Content("no-referrer")),
-			h.TitleEl(g.Text("JVM pauses: "+title)),
+			h.TitleEl(g.Text(topic+": "+title)),
 			h.StyleEl(g.Raw(pageStyle)),
 		),
 		h.Body(
-			h.Header(h.H1(g.Text("Where the JVM’s time went")), h.P(h.Class("about"), g.Text(title))),
+			h.Header(h.H1(g.Text(heading)), h.P(h.Class("about"), g.Text(title))),
 			h.Main(content...),
-			h.Script(g.Raw(pageScript)),
+			g.If(script != "", h.Script(g.Raw(script))),
 		),
 	))
 	if err := all.Render(w); err != nil {
@@ -79,14 +89,18 @@ func page(w io.Writer, title string, content ...g.Node) error {
 	return nil
 }
 
-// policy permits the style and the script of the page, identified by their hashes, and
+// policy permits the style of the page and its script, identified by their hashes, and
 // nothing else.
-func policy() string {
+func policy(script string) string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) + "; base-uri 'none'; form-action 'none'"
+	text := "default-src 'none'; style-src " + hash(pageStyle)
+	if script != "" {
+		text += "; script-src " + hash(script)
+	}
+	return text + "; base-uri 'none'; form-action 'none'"
 }
 
 // article returns the part of the page for one report.

@@ -1,0 +1,116 @@
+package incident
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/line/cut"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
+)
+
+// leftOut replaces a secret.
+const leftOut = "[left out by ullage incident]"
+
+const (
+	jvmArgs     = "jvm_args: "
+	javaCommand = "java_command: "
+)
+
+// commandLines begin what HotSpot prints about the command line of a JVM: with -Xlog:arguments, in a crash report, at
+// the beginning of a log of JDK 8, and where it picks up JAVA_TOOL_OPTIONS.
+var commandLines = []string{jvmArgs, javaCommand, "Command Line: ", "CommandLine flags: ", "_OPTIONS: "}
+
+// afterCommand begin lines that are not a part of the command line or of the environment before them.
+var afterCommand = []string{"[", jvmArgs, javaCommand, "java_class_path (initial): ", "Launcher Type: "}
+
+// maxHidden bounds how many lines belong to a command line with line ends in it, or to an environment.
+const maxHidden = 1000
+
+// filter passes on lines without what HotSpot prints about secrets, and without the oldest.
+type filter struct {
+	to    io.Writer
+	crash bool  // the lines are those of a crash report
+	skip  int64 // whole lines are skipped until there were as many bytes
+
+	lines   cut.Lines
+	hides   int   // further lines that may have secrets
+	hidden  bool  // the line has some, and something else was passed on
+	drops   bool  // the line is skipped
+	bytes   int64 // of all lines, without secrets
+	skipped int64
+}
+
+func newFilter(to io.Writer, stream string, skip int64) *filter {
+	return &filter{to: to, crash: naming.KindOf(stream) == naming.KindCrash, skip: skip}
+}
+
+// print passes on all that a function prints.
+func (f *filter) print(print func(io.Writer) error) error {
+	err := print(f)
+	f.lines.End()
+	return cmp.Or(err, f.drain())
+}
+
+// Write implements [io.Writer].
+func (f *filter) Write(p []byte) (int, error) {
+	f.lines.Feed(p)
+	return len(p), f.drain()
+}
+
+// drain passes on the lines that are there.
+func (f *filter) drain() error {
+	for p, ok := f.lines.Next(); ok; p, ok = f.lines.Next() {
+		text := p.Text
+		if p.First {
+			f.drops = f.skipped < f.skip
+			var shown string
+			if shown, f.hidden = f.shown(p.Head()); f.hidden {
+				text = []byte(shown + "\n")
+			}
+		} else if f.hidden {
+			continue
+		}
+		f.bytes += int64(len(text))
+		if f.drops {
+			f.skipped += int64(len(text))
+			continue
+		}
+		if _, err := f.to.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown returns what is shown in place of a line with secrets, and whether it is one.
+func (f *filter) shown(line []byte) (string, bool) {
+	for _, key := range commandLines {
+		if at := bytes.Index(line, []byte(key)); at >= 0 {
+			begin, args := string(line[:at]), string(line[at+len(key):])
+			shown := mark.Flags(args)
+			if key == javaCommand {
+				shown, _, _ = strings.Cut(args, " ") // the main class
+			}
+			f.hides = 0
+			if (key == javaCommand || key == jvmArgs) && (begin == "" || strings.HasSuffix(begin, "] ")) {
+				f.hides = maxHidden // HotSpot has printed it, and an argument may have line ends
+			}
+			return begin + key + shown, true
+		}
+	}
+	if len(line) == 0 || slices.ContainsFunc(afterCommand, func(prefix string) bool { return bytes.HasPrefix(line, []byte(prefix)) }) {
+		f.hides = 0
+	}
+	if f.hides > 0 {
+		f.hides--
+		return leftOut, true
+	}
+	if f.crash && string(line) == "Environment Variables:" {
+		f.hides = maxHidden
+	}
+	return "", false
+}
