@@ -155,21 +155,28 @@ func (c cluster) notRun(err error) error {
 	return fmt.Errorf("run kubectl: %w (put it on the PATH, or name it in KUBECTL)", err)
 }
 
-// head keeps the first bytes that are written to it.
+// head keeps the first bytes that are written to it, or passes them on.
 type head struct {
 	limit int
+	to    io.Writer // nil: the bytes are kept
 	kept  []byte
+	n     int    // bytes that were kept or passed on
 	more  bool   // there was more
 	over  func() // called when more is written
 }
 
-// Write implements [io.Writer]. It never fails.
-func (h *head) Write(p []byte) (int, error) {
-	keep := min(len(p), h.limit-len(h.kept))
-	h.kept = append(h.kept, p[:keep]...)
-	if keep < len(p) && !h.more {
+// Write implements [io.Writer]. It fails only if the bytes cannot be passed on.
+func (h *head) Write(p []byte) (_ int, err error) {
+	keep := p[:min(len(p), h.limit-h.n)]
+	h.n += len(keep)
+	if h.to != nil {
+		_, err = h.to.Write(keep)
+	} else {
+		h.kept = append(h.kept, keep...)
+	}
+	if len(keep) < len(p) && !h.more {
 		h.more = true
 		h.over()
 	}
-	return len(p), nil
+	return len(p), err
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line for each call, and plays the records in $FAKE: NAME.out
-// goes to stdout, NAME.err goes to stderr and makes it fail. NAME is get, annotate, auth, cat, create, fetch, logs,
+// goes to stdout, NAME.err goes to stderr and makes it fail. NAME is get, annotate, auth, cat, create, fetch, incident, logs,
 // replace, report, port-forward, or the kind of the object to get. Once a container was added to a pod, NAME is
 // pod.adopted; the word NAME in that record stands for the container's name. For a sidecar's status, NAME is
 // POD.CONTAINER, or POD.CONTAINER.annotated once the pod is annotated. For a report, NAME is POD.report if that
@@ -70,6 +70,9 @@ func fakeKubectl() {
 				}
 			}
 			f.play(record)
+			return
+		case "incident":
+			f.play("incident")
 			return
 		case "adopt":
 			f.fetch()

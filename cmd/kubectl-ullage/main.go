@@ -47,6 +47,7 @@ logs of JVMs.
 			{Name: "pauses", Summary: "print how long the application was stopped, by cause", Run: at(pausesCmd)},
 			{Name: "open", Summary: "the live page of a pod, in the browser", Run: at(openCmd)},
 			{Name: "report", Summary: "a report of what was persisted, in the browser", Run: at(reportCmd)},
+			{Name: "incident", Summary: "what is known about an incident, as one archive", Run: at(incidentCmd)},
 			{Name: "adopt", Summary: "ship the log of a JVM that has no sidecar, for a time", Run: at(adoptCmd)},
 			{Name: "doctor", Summary: "why a pod has no sidecar, or what is wrong with it", Run: at(doctorCmd)},
 			cli.Version(version),
@@ -60,6 +61,7 @@ const more = `Examples:
   kubectl ullage logs web-0 -f --level warning
   kubectl ullage logs deploy/web --since 5m
   kubectl ullage report sts/db --since 24h
+  kubectl ullage incident web-0 --around 16:45
   kubectl ullage top -A
   kubectl ullage open web-0
   kubectl ullage adopt deploy/web --for 10m
@@ -68,8 +70,8 @@ const more = `Examples:
 Commands take a TARGET, a pod, web-0, or a workload, written as for kubectl:
 deploy/web, sts/db, ds/NAME, job/NAME, rollout/NAME (of Argo Rollouts),
 deployments.apps/web. Of a workload, levels, status and top take all pods; logs,
-check, pauses, open, report and adopt take one, the oldest that is ready, and
-say which on stderr; doctor looks at the template and the newest pod.
+check, pauses, open, report, incident and adopt take one, the oldest that is
+ready, and say which on stderr; doctor looks at the template and the newest pod.
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does,
 and -l SELECTOR instead of TARGET; status and top take -A as well. Flags may be

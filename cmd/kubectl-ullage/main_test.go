@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kubectl-ullage": main, "kubectl": fakeKubectl})
+	testscript.Main(m, map[string]func(){"kubectl-ullage": main, "kubectl": fakeKubectl, "mkincident": mkincident, "unpack": txtar.Unpack})
 }
 
 // TestScript runs the real command line with a kubectl that plays recorded answers. Each script in

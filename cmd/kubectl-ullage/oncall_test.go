@@ -57,7 +57,7 @@ func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 		run("status", kind+"/web")
 		run("doctor", kind+"/web")
 	}
-	for _, command := range []string{"levels web-0 gc=debug", "levels web-0 --reset", "status", "status -A", "top", "logs web-0", "check web-0", "pauses web-0", "open web-0", "report web-0", "doctor", "doctor web-0"} {
+	for _, command := range []string{"levels web-0 gc=debug", "levels web-0 --reset", "status", "status -A", "top", "logs web-0", "check web-0", "pauses web-0", "open web-0", "report web-0", "incident web-0", "doctor", "doctor web-0"} {
 		run(strings.Fields(command)...)
 	}
 	record("auth.out", "yes\n")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -103,7 +104,7 @@ func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 // show saves the page of a command, opens it and prints the name of its file. Without --output, that name begins with
 // the parameter of.
 func (c *reportConfig) show(command, of string, page []byte, e cli.Env) error {
-	file, err := c.save(of, page)
+	file, err := save(c.output, of+"-report", ".html", func(w io.Writer) error { _, err := w.Write(page); return err })
 	if err != nil {
 		return err
 	}
@@ -128,29 +129,38 @@ func (c *reportConfig) reportArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// report runs the sidecar's program and returns the figures. It takes as long as reading the copy takes, and only
-// Ctrl-C ends it early.
+// report runs the sidecar's program and returns the figures.
 func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error) {
+	var text bytes.Buffer
+	if _, err := s.collect(ctx, args, maxReport, &text); err != nil {
+		return nil, err
+	}
+	return view.Decode(text.Bytes())
+}
+
+// collect runs the sidecar's program, writes its output to a file or a buffer, and returns what it printed on stderr.
+// It takes as long as the copy takes to read, and only Ctrl-C ends it early. More than limit bytes are an error.
+func (s sidecar) collect(ctx context.Context, args []string, limit int, to io.Writer) (said string, err error) {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := s.cluster.command(call, s.execWithStdin(args...)...)
-	text, complaint := &head{limit: maxReport, over: cancel}, &head{limit: maxComplaint, over: func() {}}
+	text, complaint := &head{limit: limit, to: to, over: cancel}, &head{limit: maxComplaint, over: func() {}}
 	cmd.Stdout, cmd.Stderr = text, complaint
 	stdin, err := cmd.StdinPipe() // see logsCmd
 	if err != nil {
-		return nil, fmt.Errorf("make a pipe for kubectl: %w", err)
+		return "", fmt.Errorf("make a pipe for kubectl: %w", err)
 	}
 	defer stdin.Close()
 	err = cmd.Run()
 	switch {
 	case text.more:
-		return nil, fmt.Errorf("it is longer than %s: choose a shorter time with --since and --until", printable.Bytes(maxReport))
+		return "", fmt.Errorf("it is longer than %s: choose a shorter time", printable.Bytes(int64(limit)))
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return "", ctx.Err()
 	case err != nil:
-		return nil, s.cluster.explain(err, string(complaint.kept))
+		return "", s.cluster.explain(err, string(complaint.kept))
 	}
-	return view.Decode(text.kept)
+	return string(complaint.kept), nil
 }
 
 // page creates the page on this machine. A page from the container could contain any script, since a tenant
@@ -164,50 +174,49 @@ func (s sidecar) page(figures *view.Report) ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// save writes the page, completely or not at all, and returns the name of its file. The page contains log lines, so
-// only its owner may read it.
-func (c *reportConfig) save(of string, page []byte) (name string, err error) {
-	dir := filepath.Dir(c.output)
-	if c.output == "" {
+// save writes a file, completely or not at all, and returns its name: output or, if that is empty, a new name that
+// begins with of. The file contains log lines, so only its owner may read it.
+func save(output, of, ext string, print func(io.Writer) error) (name string, err error) {
+	dir := filepath.Dir(output)
+	if output == "" {
 		dir = "."
 	}
-	f, err := os.CreateTemp(dir, ".ullage-report-*")
+	f, err := os.CreateTemp(dir, ".ullage-*")
 	if err != nil {
-		return "", fmt.Errorf("write the report: %w", err)
+		return "", fmt.Errorf("write the file: %w", err)
 	}
 	defer os.Remove(f.Name()) // has no effect once the file has its final name
-	_, err = f.Write(page)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return "", fmt.Errorf("write the report: %w", err)
+	if err := errors.Join(print(f), f.Close()); err != nil {
+		return "", err
 	}
-	if c.output != "" {
-		if err := os.Rename(f.Name(), c.output); err != nil {
-			return "", fmt.Errorf("write the report: %w", err)
-		}
-		return c.output, nil
+	if output == "" {
+		return unused(f.Name(), of, ext)
 	}
-	return unused(f.Name(), of+"-report")
+	if err := os.Rename(f.Name(), output); err != nil {
+		return "", fmt.Errorf("write the file: %w", err)
+	}
+	return output, nil
 }
 
-// mostReports limits the number that makes the name of a report unique in a directory.
-const mostReports = 1000
+// mostFiles limits the number that makes the name of a file unique in a directory.
+const mostFiles = 1000
 
 // unused gives a file a name that is not in use yet.
-func unused(file, name string) (string, error) {
-	for n := 1; n < mostReports; n++ {
-		to := name + ".html"
+func unused(file, name, ext string) (string, error) {
+	for n := 1; n < mostFiles; n++ {
+		to := name + ext
 		if n > 1 {
-			to = fmt.Sprintf("%s-%d.html", name, n)
+			to = fmt.Sprintf("%s-%d%s", name, n, ext)
 		}
 		if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err := os.Rename(file, to); err != nil {
-			return "", fmt.Errorf("write the report: %w", err)
+			return "", fmt.Errorf("write the file: %w", err)
 		}
 		return to, nil
 	}
-	return "", fmt.Errorf("there are %d reports already: name a file with --output", mostReports-1)
+	return "", fmt.Errorf("there are %d files %s already: name a file with --output", mostFiles-1, name+ext)
 }
 
 // fileURL returns the URL of a file.

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/read/incident"
+)
+
+const incidentAbout = `kubectl ullage incident brings what is known about an incident in a pod, as one
+archive: lines, report, marks, levels and kernel counters.
+
+Usage:
+  kubectl ullage incident TARGET [--around T [--within D]] [--threads] [--histogram]
+                                 [--output FILE] [-c NAME]
+
+Examples:
+  kubectl ullage incident web-0
+  kubectl ullage incident deploy/web --around 16:45
+  kubectl ullage incident web-0 --threads --output now.zip
+
+TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it means
+several pods, the command takes the oldest ready one and names it on stderr.
+
+It runs 'ullage incident' in the sidecar and takes the same values. Without
+--around, the archive is about the time up to now. --threads and --histogram
+stop each JVM of the pod: for milliseconds, or while it walks its heap.
+
+The archive is written into FILE: POD-incident.zip in the current directory, or
+with a number where there is such a file. Its index.html and report.html are
+made on this machine, so that nothing that the container sends is run in the
+browser. The command prints the name of the file, and on stderr what is missing.
+
+A pod with several JVM containers has a sidecar for each: -c names one.
+`
+
+// incidentConfig has the settings of `kubectl ullage incident`.
+type incidentConfig struct {
+	single
+	around, within     string // in the form that 'ullage incident' takes
+	threads, histogram bool
+	output             string // empty: a new name
+}
+
+// flags declares the settings on fs. A time without a zone is in the zone of now.
+func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
+	c.single.flags(fs)
+	zonedVar(fs, &c.around, "around", now, "the time `T` of the incident: a duration before now, or a time (default: now)")
+	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (by default 5m)")
+	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM, which stops it for that")
+	fs.BoolVar(&c.histogram, "histogram", false, "include the objects of each class, which stops each JVM while it walks its heap")
+	fs.StringVar(&c.output, "output", "", "`FILE` to write the archive into; one that exists is replaced")
+}
+
+func incidentCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
+	cfg := incidentConfig{single: single{cluster: c}}
+	fs := flag.NewFlagSet("incident", flag.ContinueOnError)
+	cfg.flags(fs, time.Now())
+	e.Words = cfg.cluster.words(ctx)
+	if code, ok := e.Parse(fs, incidentAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+		return code
+	}
+	if err := cfg.run(ctx, e); err != nil {
+		return e.Fail("incident", err)
+	}
+	return cli.OK
+}
+
+// run brings the archive of one pod.
+func (c *incidentConfig) run(ctx context.Context, e cli.Env) error {
+	s, dest, err := c.persisted(ctx, e, "incident")
+	if err != nil {
+		return err
+	}
+	sent, err := os.CreateTemp("", "ullage-incident-*")
+	if err != nil {
+		return fmt.Errorf("make a file for what the sidecar sends: %w", err)
+	}
+	defer os.Remove(sent.Name())
+	defer sent.Close()
+	stop := cli.NewProgress(e.Stderr).Wait("collecting what is known about " + s.pod)
+	said, err := s.collect(ctx, c.incidentArgs(dest), incident.MaxArchive, sent)
+	stop()
+	if err != nil {
+		return fmt.Errorf("collect in the sidecar: %w", err)
+	}
+	name, err := save(c.output, s.pod+"-incident", ".zip", func(w io.Writer) error {
+		size, err := sent.Seek(0, io.SeekEnd)
+		if err != nil {
+			return err
+		}
+		return incident.Remake(w, sent, size, "pod "+s.String())
+	})
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(said) {
+		fmt.Fprintln(e.Stderr, printable.Line(strings.TrimSuffix(line, "\n")))
+	}
+	if _, err := fmt.Fprintln(e.Stdout, name); err != nil {
+		return fmt.Errorf("print the name of the file: %w", err)
+	}
+	return nil
+}
+
+// incidentArgs returns the arguments for the sidecar's program.
+func (c *incidentConfig) incidentArgs(dest string) []string {
+	args := []string{"incident", "--until-eof", "--output=-"}
+	for _, flag := range [][2]string{{"around", c.around}, {"within", c.within}} {
+		if flag[1] != "" {
+			args = append(args, "--"+flag[0]+"="+flag[1])
+		}
+	}
+	if c.threads {
+		args = append(args, "--threads")
+	}
+	if c.histogram {
+		args = append(args, "--histogram")
+	}
+	return append(args, dest)
+}
