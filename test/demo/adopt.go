@@ -19,16 +19,16 @@ import (
 
 // showAdopt starts a JVM without any log and lets `ullage adopt` ship a log for a time. The JVM lists the same
 // outputs before and after.
-func (d *demo) showAdopt(ctx context.Context) error {
+func showAdopt(ctx context.Context, d *demo) error {
 	// The JVM outlasts the adoption: the demo ends it.
 	if err := d.churn(time.Hour); err != nil {
 		return err
 	}
 	d.say("A JVM runs (%s, pid %d), which was started without -Xlog.", d.jdk, d.jvm.PID())
-	if err := d.attachable(ctx); err != nil {
+	if err := attachable(ctx, d); err != nil {
 		return err
 	}
-	before, err := d.outputs()
+	before, err := outputs(d)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (d *demo) showAdopt(ctx context.Context) error {
 	if err := d.adopt(ctx); err != nil {
 		return err
 	}
-	after, err := d.outputs()
+	after, err := outputs(d)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (d *demo) showAdopt(ctx context.Context) error {
 }
 
 // outputs returns the JVM's list of its log outputs.
-func (d *demo) outputs() (string, error) {
+func outputs(d *demo) (string, error) {
 	return lab.Command(lab.Patience, filepath.Join(d.jdk.Home, "bin", "jcmd"), strconv.Itoa(d.jvm.PID()), "VM.log", "list")
 }
 
@@ -65,7 +65,7 @@ func configuration(listed string) string {
 
 // attachable waits until the JVM answers. The signal with which jcmd makes a JVM listen would end one that still
 // starts; ours is not sent before the JVM catches it.
-func (d *demo) attachable(ctx context.Context) error {
+func attachable(ctx context.Context, d *demo) error {
 	cfg := adopt.Config(d.jvm.PID())
 	err := errors.New("it was not found")
 	answers := func() bool {

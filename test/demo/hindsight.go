@@ -26,7 +26,7 @@ type shipped struct {
 
 // showHindsight lets a JVM log debug lines all the time. One sidecar persists all lines. The other withholds lines
 // below info, and saves those around an incident.
-func (d *demo) showHindsight(ctx context.Context) error {
+func showHindsight(ctx context.Context, d *demo) error {
 	window := time.Duration(d.seconds) * time.Second / 10
 	all, err := d.ship("all")
 	if err != nil {

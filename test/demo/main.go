@@ -54,14 +54,14 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	show := (*demo).showKills
+	show := showKills
 	switch {
 	case *sinks:
-		show = (*demo).showSinks
+		show = showSinks
 	case *hindsight:
-		show = (*demo).showHindsight
+		show = showHindsight
 	case *adopt:
-		show = (*demo).showAdopt
+		show = showAdopt
 	}
 	err := perform(ctx, &demo{out: os.Stdout, ullage: *ullage, seconds: *seconds}, show)
 	cancel()
@@ -75,7 +75,7 @@ func main() {
 var errInterrupted = errors.New("interrupted")
 
 // perform prepares a demo, shows it, and then cleans up.
-func perform(ctx context.Context, d *demo, show func(*demo, context.Context) error) error {
+func perform(ctx context.Context, d *demo, show func(context.Context, *demo) error) error {
 	jdks, err := lab.JDKs()
 	if err != nil {
 		return err
@@ -85,19 +85,19 @@ func perform(ctx context.Context, d *demo, show func(*demo, context.Context) err
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
-	return show(d, ctx)
+	return show(ctx, d)
 }
 
 // showSinks is showKills with servers that get copies.
-func (d *demo) showSinks(ctx context.Context) error {
+func showSinks(ctx context.Context, d *demo) error {
 	if err := d.startEngines(); err != nil {
 		return err
 	}
-	return d.showKills(ctx)
+	return showKills(ctx, d)
 }
 
 // showKills raises the JVM's level, kills the sidecar, and compares each line.
-func (d *demo) showKills(ctx context.Context) error {
+func showKills(ctx context.Context, d *demo) error {
 	if err := d.run(ctx); err != nil {
 		return err
 	}
