@@ -105,7 +105,7 @@ func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
 	}
 }
 
-// The kernel tells how a process ended that is not our child's, to whoever had a descriptor of it.
+// If we had a descriptor of a process before it ended, the kernel tells us how it ended, although it is not our child.
 func TestTheKernelTellsHowAProcessEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string

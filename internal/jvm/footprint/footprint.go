@@ -23,7 +23,7 @@ type Container struct {
 	Env           []Variable
 	Limit         int64 // memory limit, in bytes
 	Log           int64 // size of the tmpfs of its log, in bytes
-	Raised        bool  // the injector has raised Limit by Log, and keeps the heap from growing with it
+	Raised        bool  // the injector has raised Limit by Log and keeps the heap from growing with it
 }
 
 // Variable is a variable of the environment. If Value is empty, the value may come from elsewhere.

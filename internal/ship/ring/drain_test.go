@@ -284,7 +284,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 }
 
 // A text that tail does not free waits for room before it fills the source. Then the ring refuses events below the keep
-// level, and keeps the others.
+// level and keeps the others.
 func TestATextLeavesRoomForOthers(t *testing.T) {
 	const budget, length = 1 << 20, 1000
 	source := tmpfs(t)
