@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -23,6 +24,8 @@ const (
 
 	roundBytes = 1 << 20 // bytes to read before other work gets its turn
 	maxEvents  = 4096    // events to handle at once
+
+	offerTime = 50 * time.Microsecond // that the watcher has to offer another event
 
 	showInterval = 100 * time.Millisecond
 )
@@ -208,15 +211,22 @@ func (r *reader) take(ev fsnotify.Event) {
 	r.takeWaiting()
 }
 
-// takeWaiting handles the events that are waiting.
+// takeWaiting handles the events that are waiting. The goroutine of the watcher offers one event at a time, so it gets a
+// moment to offer the next: otherwise a changed annotation waits for as many turns as there are events before it.
 func (r *reader) takeWaiting() {
 	events, _ := r.src.Watcher.Events()
-	for range maxEvents {
+	offered := time.Now()
+	for n := 0; n < maxEvents; {
 		select {
 		case ev := <-events:
 			r.src.Watcher.Handle(ev)
+			n++
+			offered = time.Now()
 		default:
-			return
+			if n == 0 || time.Since(offered) >= offerTime {
+				return
+			}
+			runtime.Gosched()
 		}
 	}
 }
