@@ -59,8 +59,8 @@ class GoldenTest {
             ring.longs(EventLog.DEBUG, 1, 2, 4711, -42, 0, time(3));
             ring.longs(EventLog.INFO, 2, 1, Long.MIN_VALUE, 0, 0, time(4));
             ring.event(EventLog.WARNING, 0, "héllo 中 😀", time(5));
-            ring.line(EventLog.ERROR, "golden", "com.example.Db", "pool\nexhausted [2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1",
-                    time(6)); // after a pad
+            byte[] line = "[golden] com.example.Db pool\nexhausted [2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1".getBytes("UTF-8");
+            ring.bytes(true, EventLog.ERROR, Layout.LINE, line.length, 0, line, line.length, time(6)); // after a pad
             byte[] trace = "[golden] com.example.Db failedjava.lang.Exception: a\n\tat b.C.d(C.java:1)\n[2026] x".getBytes("UTF-8");
             ring.bytes(false, EventLog.ERROR, Layout.LINE, 30, 0, trace, trace.length, time(7));
             byte[] cut = "x".repeat(Layout.MAX_PAYLOAD).getBytes("UTF-8");

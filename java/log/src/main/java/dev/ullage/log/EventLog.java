@@ -395,8 +395,7 @@ public final class EventLog {
     }
 
     /**
-     * Logs {@code [thread] logger text}. A text of more than 8192 characters is copied once more; a text of more than
-     * 32 KiB keeps only its beginning and its end.
+     * Logs {@code [thread] logger text}. A text of more than 32 KiB keeps only its beginning and its end.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @param logger the name of the logger, usually that of a class; may be null: none
@@ -404,27 +403,7 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean log(int level, String logger, String text) {
-        Ring r = ring;
-        if (r == null) {
-            return miss(level);
-        }
-        try {
-            int bounded = bounded(level);
-            if (!r.isEnabled(bounded, logger)) {
-                return false;
-            }
-            String thread = Thread.currentThread().getName();
-            String who = logger == null ? "-" : logger;
-            String what = text == null ? "null" : text;
-            if (thread.length() + who.length() + what.length() > DIRECT || Line.needsDash(what)) {
-                return lines.take(true).begin(thread, who).message(what).send(bounded);
-            }
-            return r.line(bounded, thread, who, what, System.nanoTime()) || refused(r);
-        } catch (StackOverflowError | OutOfMemoryError e) {
-            return false;
-        } catch (RuntimeException | InternalError e) {
-            return fail(r, e);
-        }
+        return log(level, logger, text, null);
     }
 
     /**
@@ -438,10 +417,15 @@ public final class EventLog {
      * @return whether it was kept
      */
     public boolean log(int level, String logger, String text, Throwable thrown) {
-        if (thrown == null || !isEnabled(level, logger)) {
-            return log(level, logger, text);
+        if (ring == null) {
+            return miss(level);
         }
-        return begin(true, Thread.currentThread().getName(), logger).message(text).thrown(thrown).send(level);
+        try {
+            return isEnabled(level, logger)
+                    && begin(true, Thread.currentThread().getName(), logger).message(text).thrown(thrown).send(level);
+        } catch (StackOverflowError | OutOfMemoryError e) {
+            return false;
+        }
     }
 
     /**

@@ -1,7 +1,7 @@
 package dev.ullage.log;
 
 import java.io.PrintWriter;
-import java.io.Writer;
+import java.io.StringWriter;
 
 /**
  * A record that a front end of a logging library composes: {@code [thread] logger}, the context, the message, and
@@ -95,7 +95,7 @@ public final class Line {
     }
 
     /** Whether a message could be taken for a context or a marker. */
-    static boolean needsDash(CharSequence text) {
+    private static boolean needsDash(CharSequence text) {
         if (text == null || text.length() == 0) {
             return false;
         }
@@ -149,9 +149,15 @@ public final class Line {
         if (text == null) {
             return this;
         }
-        endFirstLine();
+        if (head < 0) {
+            endProperties();
+            head = this.text.length();
+        } else {
+            append("\n");
+        }
         append(text);
-        return trim();
+        this.text.trim(head); // line feeds at the end
+        return this;
     }
 
     /**
@@ -165,28 +171,13 @@ public final class Line {
         if (thrown == null) {
             return this;
         }
-        endFirstLine();
+        StringWriter trace = new StringWriter();
         try {
-            thrown.printStackTrace(new PrintWriter(new Trace()));
+            thrown.printStackTrace(new PrintWriter(trace));
         } catch (RuntimeException | StackOverflowError e) {
             cut = true;
         }
-        return trim();
-    }
-
-    private void endFirstLine() {
-        if (head < 0) {
-            endProperties();
-            head = text.length();
-        } else {
-            append("\n");
-        }
-    }
-
-    /** Removes line feeds from the end of further lines. */
-    private Line trim() {
-        text.trim(head);
-        return this;
+        return further(trace.getBuffer());
     }
 
     /**
@@ -242,24 +233,5 @@ public final class Line {
             text.append(lines, lines.length);
         }
         return this;
-    }
-
-    /** Receives the text that a throwable prints. */
-    private final class Trace extends Writer {
-        @Override
-        public void write(char[] from, int offset, int length) {
-            Line.this.append(new String(from, offset, length));
-        }
-
-        @Override
-        public void write(String from, int offset, int length) {
-            Line.this.append(from.substring(offset, offset + length));
-        }
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void close() {}
     }
 }

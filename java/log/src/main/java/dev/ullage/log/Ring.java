@@ -159,38 +159,6 @@ final class Ring {
         }
     }
 
-    /** Writes "[thread] logger text". The three have together at most a third of MAX_PAYLOAD characters. */
-    boolean line(int level, String thread, String logger, String text, long nanos) {
-        int threadSize = Utf8.size(thread);
-        int loggerSize = Utf8.size(logger);
-        int textSize = Utf8.size(text);
-        int length = threadSize + loggerSize + textSize + 4;
-        int need = size(length);
-        long position = claim(need, level, waitLevel);
-        if (position < 0) {
-            return false;
-        }
-        try {
-            int at = begin(position, length, nanos, length);
-            int to = at + PAYLOAD_AT;
-            buffer.put(to++, (byte) '[');
-            to = Utf8.put(thread, threadSize, buffer, to);
-            buffer.put(to++, (byte) ']');
-            buffer.put(to++, (byte) ' ');
-            to = Utf8.put(logger, loggerSize, buffer, to);
-            buffer.put(to++, (byte) ' ');
-            Utf8.put(text, textSize, buffer, to);
-            LONG.setRelease(buffer, at, word(length, level, LINE, 0, position));
-            return true;
-        } catch (StackOverflowError e) { // there is no stack for a call
-            openPosition = position;
-            openSize = need;
-            openLevel = level;
-            hasOpen = true;
-            return false;
-        }
-    }
-
     /** Writes an event with a finished payload, of a direct call or of a front end. */
     boolean bytes(boolean direct, int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         int need = size(length);

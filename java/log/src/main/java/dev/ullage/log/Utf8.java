@@ -73,27 +73,16 @@ final class Utf8 {
         return at;
     }
 
-    /**
-     * Writes as many whole characters of s as fit between at and end.
-     *
-     * @return the index after the last byte, complemented if not all characters fit
-     */
-    static int put(CharSequence s, byte[] to, int at, int end) {
-        int n = s.length();
-        for (int i = 0; i < n; i++) {
+    /** Writes the characters of s between two indices at an index. There is room. It returns the index after the last byte. */
+    static int put(CharSequence s, int from, int end, byte[] to, int at) {
+        for (int i = from; i < end; i++) {
             char unit = s.charAt(i);
             if (unit < 0x80) {
-                if (at == end) {
-                    return ~at;
-                }
                 to[at++] = (byte) unit;
                 continue;
             }
-            int c = codePoint(s, i, n);
+            int c = codePoint(s, i, end);
             int size = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-            if (end - at < size) {
-                return ~at;
-            }
             to[at++] = (byte) (size == 2 ? 0xC0 | c >> 6 : size == 3 ? 0xE0 | c >> 12 : 0xF0 | c >> 18);
             for (int shift = 6 * (size - 2); shift >= 0; shift -= 6) {
                 to[at++] = (byte) (0x80 | c >> shift & 0x3F);
