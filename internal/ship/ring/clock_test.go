@@ -2,6 +2,8 @@ package ring
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -71,5 +73,25 @@ func TestTheMachinesClocksDoNotDriftApart(t *testing.T) {
 	})
 	if by := again - first; by > leastStep || by < -leastStep {
 		t.Errorf("the wall clock was ahead by %d ns, and then by %d", first, again)
+	}
+}
+
+// Records that share a stamp have the date and the nanoseconds that each would have alone.
+func TestStampsAreThoseOfEachRecord(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		r := renderer{file: &file{header: header{offset: testWall + random.Int64N(2e9) - 1e9}}}
+		nanos := random.Int64N(1 << (1 + random.IntN(60)))
+		for range 100 {
+			nanos += random.Int64N(500_001) - 200_000
+			if random.IntN(20) == 0 {
+				r.shift += random.Int64N(2e6) - 1e6
+			}
+			wall := time.Unix(0, r.file.offset+r.shift+nanos).UTC()
+			want := wall.Format("[2006-01-02T15:04:05.000-0700]") + fmt.Sprintf("[%d", nanos)
+			if got := string(r.clocks(nil, nanos)); got != want {
+				t.Fatalf("offset %d, shift %d: got %s, want %s", r.file.offset, r.shift, got, want)
+			}
+		}
 	}
 }

@@ -32,11 +32,12 @@ type renderer struct {
 	ahead     func() int64 // wallAhead
 	shift     int64        // added to dates because the wall clock was set; see entry.anchor
 	templates templates
-	second    int64  // the second of stamp, since the epoch
-	stamp     []byte // the time decoration of that second
-}
 
-const stampMillis = len("[2006-01-02T15:04:05.")
+	// stamp begins the records of a time from since to before until, while their dates are shifted by stamped: their
+	// date, and their nanoseconds without the last six digits.
+	stamp                 []byte
+	since, until, stamped int64
+}
 
 // record appends the line or lines of a complete record that is not a pad. Lines in an application's own layout stay
 // unchanged, as in a file that the application writes itself.
@@ -55,10 +56,7 @@ func (r *renderer) record(out, rec []byte, w word) []byte {
 
 // decorated appends the record with its decorations.
 func (r *renderer) decorated(out, rec []byte, w word, nanos int64) []byte {
-	out = r.time(out, r.file.offset+r.shift+nanos)
-	out = append(out, '[')
-	out = strconv.AppendInt(out, nanos, 10)
-	out = append(out, "ns]["...)
+	out = append(r.clocks(out, nanos), "ns]["...)
 	out = strconv.AppendUint(out, uint64(le.Uint32(rec[threadAt:])), 10)
 	out = append(out, levelTag[w.level]...)
 	return r.message(out, rec, w)
@@ -115,21 +113,34 @@ func appendFurther(out, text []byte) []byte {
 	}
 }
 
-// time appends nanoseconds since the epoch as UL's time decoration, in UTC.
-func (r *renderer) time(out []byte, nanos int64) []byte {
-	second, rest := nanos/1e9, nanos%1e9
-	if rest < 0 {
-		second, rest = second-1, rest+1e9
+// clocks appends a record's time on both clocks: UL's time decoration in UTC, and the beginning of its timenanos. In
+// a flood, many records share the stamp of a millisecond.
+func (r *renderer) clocks(out []byte, nanos int64) []byte {
+	const milli = int64(time.Millisecond)
+	if nanos < milli {
+		return strconv.AppendInt(append(r.date(out, nanos), '['), nanos, 10)
 	}
-	if second != r.second || r.stamp == nil {
-		r.second = second
-		r.stamp = time.Unix(second, 0).UTC().AppendFormat(r.stamp[:0], "["+ul.TimeLayout+"]")
+	if nanos < r.since || nanos >= r.until || r.shift != r.stamped {
+		r.stamp = strconv.AppendInt(append(r.date(r.stamp[:0], nanos), '['), nanos/milli, 10)
+		wall := (r.file.offset + r.shift + nanos) % milli // a millisecond of one clock begins in one of the other
+		if wall < 0 {
+			wall += milli
+		}
+		r.since = nanos - min(nanos%milli, wall)
+		r.until = nanos + milli - max(nanos%milli, wall)
+		r.stamped = r.shift
 	}
-	ms := rest / 1e6
-	at := len(out) + stampMillis
 	out = append(out, r.stamp...)
-	out[at], out[at+1], out[at+2] = byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10)
+	out = append(out, "000000"...)
+	for rest, i := uint32(nanos%milli), len(out)-1; rest > 0; rest, i = rest/10, i-1 {
+		out[i] += byte(rest % 10)
+	}
 	return out
+}
+
+// date appends the date of a record.
+func (r *renderer) date(out []byte, nanos int64) []byte {
+	return time.Unix(0, r.file.offset+r.shift+nanos).UTC().AppendFormat(out, "["+ul.TimeLayout+"]")
 }
 
 // appendEscaped appends text as a part of one line. Tabs stay, line feeds and carriage returns
