@@ -6,8 +6,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
 )
@@ -18,7 +16,6 @@ type workspace struct {
 	metrics *metrics
 	source  *os.File // the directory
 	state   *os.File
-	budget  int64 // of a text, in bytes; 0: all of the file system
 	*buffers
 }
 
@@ -161,9 +158,6 @@ func (d *drain) step(now time.Time) (taken uint64, err error) {
 	if err := d.look(now); err != nil {
 		return 0, err
 	}
-	if err := d.checkRoom(); err != nil {
-		return 0, err
-	}
 	e := d.next()
 	e.anchor(d.render.ahead())
 	lines, tally, err := d.take(&e)
@@ -185,25 +179,6 @@ func (d *drain) step(now time.Time) (taken uint64, err error) {
 		d.due = drops{}
 	}
 	return e.to - e.from, d.finish(lines)
-}
-
-// checkRoom reports a tmpfs in which the text leaves no room for others: for the logs of JVMs, and for the records in
-// which package tail keeps the lines that matter while it drops the rest. While a step waits for room, the ring fills
-// up, and refuses events below the keep level first.
-func (d *drain) checkRoom() error {
-	var fs unix.Statfs_t
-	var st unix.Stat_t
-	if d.text == nil || unix.Fstatfs(int(d.source.Fd()), &fs) != nil || unix.Fstat(int(d.text.f.Fd()), &st) != nil {
-		return nil
-	}
-	free, all, memory := int64(fs.Bavail)*int64(fs.Bsize), int64(fs.Blocks)*int64(fs.Bsize), st.Blocks*512
-	if d.budget > 0 && d.budget < all {
-		free, all = min(free, d.budget-memory), d.budget
-	}
-	if free < min(memory, all/roomPart) {
-		return because(reasonRoom, "%d bytes are left of %d, and the text takes %d", free, all, memory)
-	}
-	return nil
 }
 
 // next returns an empty entry that follows the last one.

@@ -290,7 +290,7 @@ func TestATextLeavesRoomForOthers(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, 256<<10)
 	s := newSidecar(t, source).start()
-	s.work.budget = budget
+	s.budget = budget
 	text := []byte(strings.Repeat("x", length))
 	accepted := 0
 	for accepted < 2*budget/length && w.write(ul.Info, kindText, 1, text) {

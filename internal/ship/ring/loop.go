@@ -139,7 +139,11 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 		}
 		return errorPace
 	}
-	taken, err := d.step(now)
+	var taken uint64
+	err := d.text.checkRoom(r.work.source, r.budget)
+	if err == nil {
+		taken, err = d.step(now)
+	}
 	if d.note(r, err, now); err != nil {
 		return d.after.Sub(now)
 	}

@@ -97,7 +97,7 @@ func (r *Rings) Open(source, state *os.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leave()
-	w := &workspace{calls: r.calls, metrics: r.metrics, budget: r.budget, buffers: &r.buffers}
+	w := &workspace{calls: r.calls, metrics: r.metrics, buffers: &r.buffers}
 	var err1, err2 error
 	w.source, err1 = duplicate(source)
 	w.state, err2 = duplicate(state)

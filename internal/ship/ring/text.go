@@ -74,6 +74,25 @@ func (t *text) append(lines []byte, offset int64) error {
 	return nil
 }
 
+// checkRoom reports a tmpfs in which the text leaves no room for others: for the logs of JVMs, and for the records in
+// which package tail keeps the lines that matter while it drops the rest. While a step waits for room, the ring fills
+// up and refuses events below the keep level first. A text that does not exist yet needs no room.
+func (t *text) checkRoom(source *os.File, budget int64) error {
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	if t == nil || unix.Fstatfs(int(source.Fd()), &fs) != nil || unix.Fstat(int(t.f.Fd()), &st) != nil {
+		return nil
+	}
+	free, all, memory := int64(fs.Bavail)*int64(fs.Bsize), int64(fs.Blocks)*int64(fs.Bsize), st.Blocks*512
+	if budget > 0 && budget < all {
+		free, all = min(free, budget-memory), budget
+	}
+	if free < min(memory, all/roomPart) {
+		return because(reasonRoom, "%d bytes are left of %d, and the text takes %d", free, all, memory)
+	}
+	return nil
+}
+
 func (t *text) close() { t.f.Close() }
 
 // textError adds the reason to an error of the text.
