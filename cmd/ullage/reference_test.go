@@ -173,7 +173,7 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	}
 	ring.New(reg, slog.New(slog.DiscardHandler), 0)
 	census.New(levels.DefaultConfig().Config, census.Outlets{}, reg, slog.New(slog.DiscardHandler))
-	insight.New(insight.DefaultConfig(), triggers, reg, slog.New(slog.DiscardHandler))
+	insight.New(insight.DefaultConfig(), triggers, nil, reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -36,7 +37,7 @@ func TestWhoLooksForStallsSeesWhatTheInsightJoins(t *testing.T) {
 			cfg.complete()
 			var in *insight.Insight
 			if c.insight {
-				in = insight.New(cfg.Insight, triggers, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+				in = insight.New(cfg.Insight, triggers, func(mark.Mark) {}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 			}
 			see, _ := cfg.observers(triggers, in)
 			var class ul.Classifier

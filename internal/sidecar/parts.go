@@ -60,7 +60,7 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	p.triggers = trigger.New(cfg.Triggers, cfg.saves(p.saving), reg)
 	p.levels = levels.New(cfg.Levels, p.triggers, levels.Outlets{AppLevels: p.rings.Raise, Mark: p.markLevel, Save: p.saving.save}, reg, log)
 	if cfg.Insight.On {
-		p.insight = insight.New(cfg.Insight, p.triggers, reg, log)
+		p.insight = insight.New(cfg.Insight, p.triggers, p.marking.journal.Add, reg, log)
 	}
 	p.jvms = census.New(cfg.Levels.Config, p.marks(), reg, log)
 	if p.server, err = admin.New(cfg.Admin, reg, p.answers(), log); err != nil {

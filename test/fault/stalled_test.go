@@ -15,6 +15,7 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -35,7 +36,7 @@ func TestThrottledByARealLimit(t *testing.T) {
 	limit.set("cgroup.procs", strconv.Itoa(busy.Process.Pid))
 
 	reg := prometheus.NewRegistry()
-	in := insight.New(insight.DefaultConfig(), trigger.New(trigger.Config{}, nil, reg), reg, slog.New(slog.DiscardHandler))
+	in := insight.New(insight.DefaultConfig(), trigger.New(trigger.Config{}, nil, reg), func(mark.Mark) {}, reg, slog.New(slog.DiscardHandler))
 	go in.Run(t.Context())
 	var c ul.Classifier
 	stop := func(number int, length time.Duration) insight.Stop {

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -43,11 +44,11 @@ type Insight struct {
 	heaps   heaps
 }
 
-// New returns an Insight whose metrics are registered with reg, and which passes each stop to
-// triggers.
-func New(cfg Config, triggers *trigger.Set, reg prometheus.Registerer, log *slog.Logger) *Insight {
+// New returns an Insight whose metrics are registered with reg. It passes each stop to triggers, and
+// marks of suspected stalls to note.
+func New(cfg Config, triggers *trigger.Set, note func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Insight {
 	m := newMetrics(reg)
-	return &Insight{metrics: m, judge: newJudge(cfg, m, log), now: time.Now, stopped: triggers.Stop, slow: triggers.PauseThreshold, streams: map[string]*stream{}}
+	return &Insight{metrics: m, judge: newJudge(cfg, m, note, log), now: time.Now, stopped: triggers.Stop, slow: triggers.PauseThreshold, streams: map[string]*stream{}}
 }
 
 // Line reads the next line of a stream, without its newline, and returns the event of the line. The

@@ -16,25 +16,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/jvm/trigger"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/test/lab/marked"
 )
 
 // rig is an Insight with a clock and kernel files that the test controls.
 type rig struct {
 	*testing.T
 	*Insight
-	reg  *prometheus.Registry
-	root string
-	time time.Time
-	log  bytes.Buffer
+	reg   *prometheus.Registry
+	root  string
+	time  time.Time
+	log   bytes.Buffer
+	marks marked.Marks
 }
 
 func newRig(t *testing.T) *rig {
 	r := &rig{T: t, reg: prometheus.NewRegistry(), root: t.TempDir(), time: time.Date(2026, 11, 20, 16, 45, 0, 0, time.UTC)}
 	cfg := DefaultConfig()
 	cfg.Root = r.root
-	r.Insight = New(cfg, trigger.New(trigger.Config{}, nil, r.reg), r.reg, slog.New(slog.NewTextHandler(&r.log, nil)))
+	r.Insight = New(cfg, trigger.New(trigger.Config{}, nil, r.reg), r.marks.Add, r.reg, slog.New(slog.NewTextHandler(&r.log, nil)))
 	r.Insight.now = func() time.Time { return r.time }
 	return r
 }
@@ -243,7 +246,7 @@ func BenchmarkLine(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			in := New(DefaultConfig(), trigger.New(trigger.DefaultConfig(), nil, prometheus.NewRegistry()), prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+			in := New(DefaultConfig(), trigger.New(trigger.DefaultConfig(), nil, prometheus.NewRegistry()), func(mark.Mark) {}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
 			lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 			var c ul.Classifier
 			class := c.Classify(lines[0])

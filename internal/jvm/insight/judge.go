@@ -2,6 +2,7 @@ package insight
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // Verdict is what a suspected stall seems to have waited for. The table of docs/stalls.md is made
@@ -71,6 +74,7 @@ type judge struct {
 	floor   pause.Floor
 	metrics *metrics
 	log     *slog.Logger
+	mark    func(mark.Mark)
 	sampler *sampler // only Run uses it
 
 	mu      sync.Mutex
@@ -89,8 +93,8 @@ type suspect struct {
 	number     int // the number of the stop in recent
 }
 
-func newJudge(cfg Config, m *metrics, log *slog.Logger) *judge {
-	return &judge{floor: cfg.Floor, metrics: m, log: log, sampler: newSampler(cfg)}
+func newJudge(cfg Config, m *metrics, note func(mark.Mark), log *slog.Logger) *judge {
+	return &judge{floor: cfg.Floor, metrics: m, mark: note, log: log, sampler: newSampler(cfg)}
 }
 
 // stopped handles a stop. end is the time of its end.
@@ -195,6 +199,8 @@ func (j *judge) step(now time.Time) {
 			// `ullage_jvm_stalls_suspected_total` counts all.
 			j.log.Warn("a stop of the JVM seems to be a stall", "stream", s.stream, "duration", s.end.Sub(s.start), "end", s.end,
 				"suspicion", s.suspicion.String(), "verdict", string(verdict), "evidence", shown, "hint", build.Docs+"stalls.md has the verdicts and what looks like a stall but is not one")
+			j.mark(mark.New(mark.JVMStalled, "stream", s.stream, "ended", s.end.UTC().Format(ul.TimeLayout),
+				"seconds", fmt.Sprintf("%.3f", s.end.Sub(s.start).Seconds()), "verdict", string(verdict), "why", shown))
 		}
 		return true
 	})

@@ -92,6 +92,11 @@ func TestVerdicts(t *testing.T) {
 			if got := strings.Contains(r.log.String(), "verdict="+string(test.want)); test.want != "" && !got {
 				t.Errorf("want the verdict in the log %q", r.log.String())
 			}
+			var marks []string
+			if test.want != "" {
+				marks = []string{`jvm-stalled stream=gc\.log ended=2026-11-20T16:45:02\.000\+0000 seconds=1\.500 verdict=` + string(test.want) + `( why=".* of 2\.0 s.*")?`}
+			}
+			r.marks.Gives(t, marks...)
 		})
 	}
 }

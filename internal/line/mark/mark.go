@@ -64,6 +64,11 @@ const (
 	// The application's own levels are in effect again. Details: level, why.
 	AppLevelRestored Kind = "app-level-restored"
 
+	// The application was stopped, and the stop [seems to be a stall](stalls.md). `verdict` names
+	// what it waited for, `why` has the numbers. At most one in 10 s. Details: stream, ended,
+	// seconds, verdict, why.
+	JVMStalled Kind = "jvm-stalled"
+
 	// Withheld lines are persisted after all: see [hindsight](hindsight.md). Details: cause, why,
 	// from, until.
 	DetailSaved Kind = "detail-saved"

@@ -83,6 +83,8 @@ func (m *marks) instant(k mark.Mark) {
 		if after := k.Get("after"); after != string(statedir.NoFormer) {
 			m.sum.BandOver("sidecar", k.Time, k.Time, "the sidecar started again, after: "+after)
 		}
+	case mark.JVMStalled:
+		m.stalled(k)
 	case mark.JVMEnded:
 		if k.Get("how") == mark.Crashed {
 			text := fmt.Sprintf("%s: the JVM crashed (pid %s)", k.Get("stream"), k.Get("pid"))
@@ -95,6 +97,21 @@ func (m *marks) instant(k mark.Mark) {
 			m.sum.Crash(k.Time, view.Crash{Marked: true, Reason: reason, File: mark.Stream, Command: view.MarksCommand})
 		}
 	}
+}
+
+// stalled adds the band of a stop that seems to have been a stall, with the verdict of the sidecar.
+func (m *marks) stalled(k mark.Mark) {
+	end, err := time.Parse(ul.TimeLayout, k.Get("ended"))
+	if err != nil {
+		end = k.Time
+	}
+	length, _ := time.ParseDuration(k.Get("seconds") + "s") // zero: the mark has no valid length
+	length = max(0, length)
+	text := fmt.Sprintf("%s: stopped for %s, verdict: %s", k.Get("stream"), view.Duration(length.Seconds()), cmp.Or(k.Get("verdict"), "unknown"))
+	if why := k.Get("why"); why != "" {
+		text += " (" + why + ")"
+	}
+	m.sum.BandOver("stalled", end.Add(-length), end, text)
 }
 
 // raise adds the band of a raise.

@@ -53,6 +53,8 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	note(20, mark.New(mark.LevelRestored, "stream", "gc.log", "pid", "1", "selection", "gc*=debug"))
 	note(30, mark.New(mark.ArchivesMissed, "stream", "gc.log", "count", "3"))
 	note(40, mark.New(mark.Truncated, "stream", "gc.log"))
+	note(45, mark.New(mark.JVMStalled, "stream", "gc.log", "ended", after(44).Format(ul.TimeLayout), "seconds", "1.500", "verdict", "disk", "why", "sdb was busy for 1.4 s of 2.0 s"))
+	note(46, mark.New(mark.JVMStalled, "stream", "gc.log", "ended", "never", "seconds", "-3"))
 	note(50, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=trace", "why", "ullage levels set"))
 	note(55, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "1", "how", mark.Crashed))
 	note(56, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "7", "how", mark.Exited))
@@ -70,9 +72,12 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 		if strings.Contains(b.Text, "trace") {
 			k += " to the end"
 		}
+		if strings.Contains(b.Text, "verdict: unknown") {
+			k += " without details"
+		}
 		bands[k] = [2]float64{b.Begin - axis(begin.UnixNano()), b.End - axis(begin.UnixNano())}
 	}
-	want := map[string][2]float64{"raised": {10, 20}, "sidecar": {15, 15}, "missed": {30, 30}, "truncated": {40, 40}, "raised to the end": {50, 59}, "crash": {55, 55}}
+	want := map[string][2]float64{"raised": {10, 20}, "sidecar": {15, 15}, "missed": {30, 30}, "truncated": {40, 40}, "raised to the end": {50, 59}, "crash": {55, 55}, "stalled": {42.5, 44}, "stalled without details": {46, 46}}
 	for kind, span := range want {
 		if bands[kind] != span {
 			t.Errorf("band %q is %v, want %v", kind, bands[kind], span)
@@ -84,7 +89,7 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	if r.Complete || r.Begin != axis(begin.UnixNano()) || len(r.Runs) != 1 {
 		t.Errorf("complete: %t, begins at %v, %d runs: want an incomplete report of one run that begins with the log", r.Complete, r.Begin, len(r.Runs))
 	}
-	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 12 {
+	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 14 {
 		t.Errorf("the inputs are %+v", r.Inputs)
 	}
 	// The JVMs that were killed come first. A JVM that exited in order is not listed.

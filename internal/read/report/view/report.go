@@ -230,7 +230,7 @@ type Advice struct {
 
 // Band is a span of time, or an instant, at which something was missing or changed.
 type Band struct {
-	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, missing, unreadable, hole, restart; by marks: raised, saved, missed, truncated, crash, sidecar
+	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, missing, unreadable, hole, restart; by marks: raised, saved, missed, truncated, crash, sidecar, stalled
 	Begin float64 `json:"begin"`
 	End   float64 `json:"end"`
 	Text  string  `json:"text"`
