@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/trigger"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/test/jvm"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -65,5 +67,40 @@ func TestThrottledByARealLimit(t *testing.T) {
 	}
 	if calm.Verdict == insight.Throttled {
 		t.Errorf("without a limit the evidence is %q", calm.Evidence)
+	}
+}
+
+// A real JVM waits for the disk of a second log, which is frozen: no counter of the kernel shows such a wait. The mark
+// of the stall names the kernel function in which the JVM's VM thread waited.
+func TestTheKernelFunctionOfAStallIsNamed(t *testing.T) {
+	needRoot(t)
+	jdks := lab.NeedsJDKs(t)
+	classes := jdks[0].Classes(t, filepath.Join("testdata", "Incident.java"))
+	named := regexp.MustCompile(`(?m) gc\.log +jvm-stalled +ended=\S+ seconds=[2-9]\.\d{3} verdict=\w+ why="a VM thread waited in the kernel function ([\w.]+)`)
+	for _, jdk := range jdks {
+		t.Run(jdk.String(), func(t *testing.T) {
+			v, source, dest := newVolumeOf(t, "64M"), lab.Tmpfs(t, "64m"), t.TempDir()
+			p, err := jvm.Start(jdk, "-XX:+UseSerialGC", "-Xmx400m", "-cp", classes, "-Xlog:gc*,safepoint:file="+filepath.Join(source, "gc.log"),
+				"-Xlog:gc*:file="+filepath.Join(v.Dir, "second.log"), "Incident", "600000")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Kill()
+			side := lab.Run(t, source, dest)
+			lab.Eventually(t, lab.Patience, "the sidecar reads the log", func() bool {
+				n, err := side.Metric(`ullage_jvm_heap_after_gc_bytes{stream="gc.log"}`)
+				return err == nil && n > 0
+			})
+			var found []string
+			lab.Eventually(t, 2*lab.Patience, "a mark names the function", func() bool {
+				thaw := v.freeze()
+				time.Sleep(2500 * time.Millisecond) // at least two samples
+				thaw()
+				marks, _ := exec.Command(lab.Binary(), "logs", "--marks", dest).Output()
+				found = named.FindStringSubmatch(string(marks))
+				return found != nil
+			})
+			t.Log(found)
+		})
 	}
 }

@@ -31,8 +31,8 @@ type Pause struct {
 	// ullage_jvm_stalls_suspected_total. Empty: there is none, or the pause is not judged yet.
 	Verdict string `json:"verdict,omitempty"`
 
-	// Evidence is a text with the kernel's numbers for the verdict. Empty: no counter led to the
-	// verdict.
+	// Evidence is a text with what the kernel showed during the stop. Empty: it showed nothing
+	// unusual.
 	Evidence string `json:"evidence,omitempty"`
 }
 

@@ -49,7 +49,8 @@ func Counters(w io.Writer, dest string) error {
 		return nil
 	}
 	err := print("proc", counterFiles)
-	for _, dir := range append(ownGroups, k.cgroups()...) {
+	groups, _ := k.jvms()
+	for _, dir := range append(ownGroups, groups...) {
 		if err == nil {
 			err = print(dir, groupFiles)
 		}

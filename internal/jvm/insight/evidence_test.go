@@ -175,3 +175,52 @@ func BenchmarkSample(b *testing.B) {
 		s.sample(time.Now())
 	}
 }
+
+// If the process of a JVM is visible, the evidence has the kernel function in which its VM thread waited, and its
+// major page faults. A thread that waits for a lock of the JVM is not in a wait that cannot be interrupted.
+func TestWhatTheKernelShowsOfAJVMIsEvidence(t *testing.T) {
+	stat := func(name, state string, faults int) string {
+		return fmt.Sprintf("17 (%s) %s 1 17 17 0 -1 4194304 900 0 %d 0 5 1 0 0 20 0 30 0 100 1 1\n", name, state, faults)
+	}
+	for _, test := range []struct {
+		name    string
+		state   string // of the VM thread during the stop
+		wchan   string
+		faults  int
+		disk    int // the growth of the node's counter, in microseconds
+		verdict Verdict
+		want    string
+	}{
+		{"a journal", "D", "jbd2_log_wait_commit", 0, 1_400_000, Disk, "a VM thread waited in the kernel function jbd2_log_wait_commit; the node's tasks waited for I/O: 1.4 s of 2.0 s, all of them at once: 0 ms"},
+		{"a frozen file system, which no counter shows", "D", "percpu_rwsem_wait", 0, 0, Unknown, "a VM thread waited in the kernel function percpu_rwsem_wait"},
+		{"page faults", "S", "futex_do_wait", 7, 0, Unknown, "7 major page faults of the JVM"},
+		{"both", "D", "folio_wait_bit_common", 3, 0, Unknown, "a VM thread waited in the kernel function folio_wait_bit_common; 3 major page faults of the JVM"},
+		{"the kernel hides its functions", "D", "0", 0, 0, Unknown, ""},
+		{"no name of a function", "D", "a b", 0, 0, Unknown, ""},
+		{"a wait of the JVM's own", "S", "futex_do_wait", 0, 0, Unknown, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t)
+			r.kernel(kernelFiles{})
+			r.file("proc/17/stat", stat("java", "S", 1000))
+			r.file("proc/17/task/17/comm", "java\n")
+			r.file("proc/17/task/19/comm", vmThread+"\n")
+			r.file("proc/17/task/19/stat", stat("VM) D (Thread", "S", 0))
+			r.file("proc/17/task/19/wchan", "futex_do_wait")
+			r.judge.step(r.time)
+			r.time = r.time.Add(time.Second)
+			r.file("proc/17/task/19/stat", stat("VM) S (Thread", test.state, 0))
+			r.file("proc/17/task/19/wchan", test.wchan)
+			r.judge.step(r.time)
+			r.time = r.time.Add(time.Second)
+			r.file("proc/17/task/19/stat", stat(vmThread, "S", 0))
+			r.file("proc/17/stat", stat("java", "S", 1000+test.faults))
+			r.read("gc.log", idlePause, idleTimes, idleSafe)
+			r.kernel(kernelFiles{disk: test.disk})
+			r.judge.step(r.time)
+			if recent := r.Recent(); len(recent) != 1 || recent[0].Verdict != test.verdict || recent[0].Evidence != test.want {
+				t.Errorf("got %+v, want the verdict %q with %q", recent, test.verdict, test.want)
+			}
+		})
+	}
+}

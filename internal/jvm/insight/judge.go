@@ -65,7 +65,7 @@ type Stop struct {
 	Action    string        `json:"action,omitempty"` // of the longest pause in the stop; empty if there was no pause
 	Cause     string        `json:"cause,omitempty"`
 	Verdict   Verdict       `json:"verdict,omitempty"`  // of a suspected stall, once there is one
-	Evidence  string        `json:"evidence,omitempty"` // the numbers that led to a verdict; empty if no counter grew
+	Evidence  string        `json:"evidence,omitempty"` // what the kernel showed during it; empty if it showed nothing
 }
 
 // judge holds suspected stops until the samples show what happened during them. Its methods are

@@ -96,11 +96,11 @@ func micros(text []byte) time.Duration {
 	return time.Duration(n) * time.Microsecond
 }
 
-// cgroups returns the directories of the visible JVMs' cgroups, sorted.
-func (k kernelCounters) cgroups() []string {
+// jvms returns the visible JVMs, and the directories of their cgroups, sorted.
+func (k kernelCounters) jvms() (groups []string, processes []process) {
 	dir, err := os.Open(filepath.Join(k.root, "proc"))
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(maxProcesses)
@@ -109,6 +109,9 @@ func (k kernelCounters) cgroups() []string {
 	for _, name := range names {
 		if _, err := strconv.Atoi(name); err != nil || strings.TrimSpace(string(k.read(filepath.Join("proc", name, "comm")))) != "java" {
 			continue
+		}
+		if len(processes) < maxCgroups {
+			processes = append(processes, k.processOf(name))
 		}
 		for _, candidate := range kernel.GroupDirs(k.root, name, "cpu") {
 			if lost, _ := k.throttled(candidate); lost < 0 {
@@ -122,5 +125,5 @@ func (k kernelCounters) cgroups() []string {
 		}
 	}
 	slices.Sort(found)
-	return found[:min(len(found), maxCgroups)]
+	return found[:min(len(found), maxCgroups)], processes
 }

@@ -1,6 +1,10 @@
 package insight
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 const (
 	maxSamples = 128              // about two minutes
@@ -53,7 +57,8 @@ type sample struct {
 	at       time.Time
 	node     counts // of the node; unknown for throttled
 	jvms     counts // the sum over the JVMs' cgroups
-	set      int    // number of the set of cgroups: sums over different sets are not compared
+	work     work
+	set      int // number of the set of JVMs and cgroups: sums over different sets are not compared
 	disks    [maxDevices]device
 	numDisks int
 	dest     device // the device of the destination; zero: it is not on a block device, or its device is not known
@@ -65,9 +70,10 @@ type sampler struct {
 	samples [maxSamples]sample
 	total   int
 
-	cgroups []string // directories of the JVMs' cgroups
-	set     int
-	found   time.Time
+	cgroups   []string // directories of the JVMs' cgroups
+	processes []process
+	set       int
+	found     time.Time
 
 	dest   string // the directory of the destination; empty: no destination
 	number string // the number of its device; empty: not known
@@ -81,7 +87,7 @@ func newSampler(cfg Config) *sampler {
 func (s *sampler) sample(now time.Time) {
 	if now.Sub(s.found) >= findTime || now.Before(s.found) {
 		s.found = now
-		s.setCgroups(s.kernel.cgroups())
+		s.setJVMs(s.kernel.jvms())
 		if s.dest != "" {
 			s.number = s.kernel.deviceOf(s.dest)
 		}
@@ -89,6 +95,7 @@ func (s *sampler) sample(now time.Time) {
 	one := &s.samples[s.total%maxSamples]
 	one.at, one.set, one.node, one.jvms = now, s.set, s.kernel.pressure("proc/pressure", ""), unknownCounts
 	one.numDisks, one.dest = s.kernel.devices(&one.disks, s.number)
+	one.work = s.kernel.work(s.processes)
 	for i, dir := range s.cgroups {
 		counters := s.kernel.pressure(dir, ".pressure")
 		counters.some[throttled], counters.periods = s.kernel.throttled(dir)
@@ -101,20 +108,16 @@ func (s *sampler) sample(now time.Time) {
 	s.total++
 }
 
-// setCgroups records which cgroups the JVMs are in.
-func (s *sampler) setCgroups(dirs []string) {
-	same := len(dirs) == len(s.cgroups)
-	for i := range dirs {
-		same = same && dirs[i] == s.cgroups[i]
-	}
-	if !same {
-		s.cgroups = dirs
+// setJVMs records which JVMs are visible, and which cgroups they are in.
+func (s *sampler) setJVMs(groups []string, processes []process) {
+	if !slices.Equal(groups, s.cgroups) || !slices.Equal(processes, s.processes) {
+		s.cgroups, s.processes = groups, processes
 		s.set++
 	}
 }
 
-// culprit returns what the application seems to have waited for between two times, and the evidence
-// for that, or "" if nothing is known.
+// culprit returns what the application seems to have waited for between two times, or "" if no counter
+// shows it, and the evidence: what the kernel showed of the JVMs, and the counter.
 func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 	oldest := max(0, s.total-maxSamples)
 	before, after := -1, -1
@@ -132,17 +135,23 @@ func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 	}
 	from, to := &s.samples[before%maxSamples], &s.samples[after%maxSamples]
 	base := &s.samples[max(oldest, before-background)%maxSamples]
+	var during []*sample
+	for n := before; n <= after; n++ {
+		during = append(during, &s.samples[n%maxSamples])
+	}
+	shown := workEvidence(during)
+	add := func(text string) string { return strings.TrimPrefix(shown+"; "+text, "; ") }
 	half := end.Sub(start) / 2
 	for k := range numCounters {
 		// If both grew, the JVMs' own counters are better evidence than the node's.
 		if from.set == to.set && excess(from.jvms.some[k], to.jvms.some[k], base.jvms.some[k], from, to, base) >= half {
-			return culprits[k], evidence(k, "the JVM's", &from.jvms, &to.jvms, from, to)
+			return culprits[k], add(evidence(k, "the JVM's", &from.jvms, &to.jvms, from, to))
 		}
 		if excess(from.node.some[k], to.node.some[k], base.node.some[k], from, to, base) >= half {
-			return culprits[k], evidence(k, "the node's", &from.node, &to.node, from, to)
+			return culprits[k], add(evidence(k, "the node's", &from.node, &to.node, from, to))
 		}
 	}
-	return "", ""
+	return "", shown
 }
 
 // excess returns how much a counter grew between two samples, less its usual growth in an equally
