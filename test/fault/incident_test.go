@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,10 +33,17 @@ var answers = []struct {
 	{"7. What was the JVM doing just before", []string{`(?m)^saving `, `(?m)\[debug\]`}, 0},
 	{"8. Which heap", []string{`(?m)^- No size of the heap is recommended: `}, 0},
 	{"9. What do I send", []string{`(?m)^NOT COMPLETE: gc\.log: gaps: \d+, of \d+ lines`}, 0},
+	{"10. Who stalled", []string{`(?m) gc\.log +jvm-stalled +ended=\S+ seconds=\d+\.\d{3} verdict=[a-z]+`}, 0},
+	{"11. What killed", []string{`(?m) gc\.log +jvm-ended +pid=\d+ how=killed( signal=SIGKILL)? why="SIGKILL.*MiB in use after a collection`}, 0},
+	{"12. Which of the pods", []string{`(?m)^Comparison of 3 logs`, `(?m)^.*pod-2 `}, 0},
 }
 
-// beforeItHappened is the index of the question for a sidecar that withholds lines.
-const beforeItHappened = 6
+// The indexes of questions that need something to happen first.
+const (
+	beforeItHappened = 6 // needs a sidecar that withholds lines
+	whoStalled       = 9
+	whatKilled       = 10
+)
 
 // TestQuestionsOfAnIncident asks the questions of docs/incident.md with the commands on the page. The log has
 // HotSpot's default decorators. The sidecar and the JVM are killed and start again, and a frozen disk causes a gap.
@@ -70,7 +78,7 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 		return dropping()
 	})
 	thaw()
-	last := i.java("gc*", "Incident", "60000")
+	last := i.java("gc*", "Incident", "600000")
 	defer last.Kill()
 	third, marked := regexp.MustCompile(answers[3].want[2]), regexp.MustCompile(answers[2].want[1])
 	var out string
@@ -82,6 +90,10 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 	lab.Eventually(t, patience, "the third JVM's lines are persisted", func() bool {
 		out, _ = i.ask("ullage check")
 		return third.MatchString(out)
+	})
+	lab.Eventually(t, patience, "a full collection is persisted", func() bool {
+		lines, _ := i.ask("ullage logs")
+		return strings.Contains(lines, "Pause Full")
 	})
 	lab.Eventually(t, patience, "a JVM is marked", func() bool {
 		marks, _ := i.ask("ullage logs --marks")
@@ -98,10 +110,18 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 			if !strings.HasPrefix(q.title, want.title) {
 				t.Fatalf("the page asks: %s", q.title)
 			}
-			if n == beforeItHappened {
+			switch n {
+			case beforeItHappened:
 				at = i.withholds()
+			case whoStalled:
+				i.stalls(last)
+			case whatKilled:
+				i.kills(last)
 			}
 			command := strings.ReplaceAll(q.command, "16:45", at.Format("15:04:05"))
+			if strings.Contains(command, "pods/*") {
+				command = strings.ReplaceAll(command, "pods/*", i.pods()+"/*")
+			}
 			out, status := i.ask(command)
 			for end := time.Now().Add(patience); n == beforeItHappened && !matches(out, want.want) && time.Now().Before(end); {
 				out, status = i.ask(command) // saved lines become durable a moment later
@@ -130,6 +150,45 @@ func (i *incident) withholds() time.Time {
 	return time.Now()
 }
 
+// stalls stops and continues a JVM until one of its pauses has been marked as a stall. Whatever stops a process is
+// not CPU time of the pause.
+func (i *incident) stalls(j *jvm.Process) {
+	i.Helper()
+	lab.Eventually(i, patience, "a stall is marked", func() bool {
+		i.must(syscall.Kill(j.PID(), syscall.SIGSTOP))
+		time.Sleep(300 * time.Millisecond)
+		i.must(syscall.Kill(j.PID(), syscall.SIGCONT))
+		return i.marked("jvm-stalled")
+	})
+}
+
+// kills kills a JVM that the sidecar knows, and waits until its end is marked.
+func (i *incident) kills(j *jvm.Process) {
+	i.Helper()
+	lab.Eventually(i, patience, "the present sidecar knows the JVM", func() bool {
+		marks, _ := i.ask("ullage logs --marks")
+		return strings.LastIndex(marks, " jvm-seen ") > strings.LastIndex(marks, " sidecar-started ")
+	})
+	j.Kill()
+	lab.Eventually(i, patience, "the end is marked", func() bool { return i.marked("jvm-ended") })
+}
+
+// marked reports whether the durable copy has a mark of the kind.
+func (i *incident) marked(kind string) bool {
+	marks, _ := i.ask("ullage logs --marks")
+	return strings.Contains(marks, " "+kind+" ")
+}
+
+// pods returns a directory with copies of the durable copy, as if they were from three pods.
+func (i *incident) pods() string {
+	i.Helper()
+	dir := i.TempDir()
+	for _, pod := range []string{"pod-0", "pod-1", "pod-2"} {
+		i.must(os.CopyFS(filepath.Join(dir, pod), os.DirFS(i.dest)))
+	}
+	return dir
+}
+
 // incident is a source, a disk that can freeze, and the sidecar between them.
 type incident struct {
 	*testing.T
@@ -148,6 +207,13 @@ func newIncident(t *testing.T) *incident {
 	i.classes = i.jdk.Classes(t, filepath.Join("testdata", "Incident.java"))
 	i.runs()
 	return i
+}
+
+func (i *incident) must(err error) {
+	i.Helper()
+	if err != nil {
+		i.Fatal(err)
+	}
 }
 
 // runs starts a sidecar with a budget that the start of one JVM exhausts.
