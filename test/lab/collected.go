@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"time"
 
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 	logs "go.opentelemetry.io/proto/otlp/logs/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 )
@@ -16,6 +19,12 @@ import (
 type Collected struct {
 	UID  string // log.record.uid
 	Body string
+
+	// Event is the name of the event that the record is; empty: it is not one, and the following fields are not set.
+	Event      string
+	Time       time.Time
+	Attributes map[string]string
+	Resource   map[string]string
 }
 
 // ReadCollected reads the file of a Collector's file exporter. cut is the number of bytes of incomplete requests: the
@@ -59,9 +68,26 @@ func collectedOf(data *logs.LogsData) (all []Collected) {
 						c.UID = a.Value.GetStringValue()
 					}
 				}
+				if c.Event = l.EventName; c.Event != "" {
+					c.Time, c.Attributes, c.Resource = time.Unix(0, int64(l.TimeUnixNano)), textsOf(l.Attributes), textsOf(resource.Resource.GetAttributes())
+				}
 				all = append(all, c)
 			}
 		}
 	}
 	return all
+}
+
+// textsOf returns attributes as texts.
+func textsOf(attributes []*common.KeyValue) map[string]string {
+	texts := map[string]string{}
+	for _, a := range attributes {
+		switch v := a.Value.Value.(type) {
+		case *common.AnyValue_DoubleValue:
+			texts[a.Key] = strconv.FormatFloat(v.DoubleValue, 'g', -1, 64)
+		default:
+			texts[a.Key] = a.Value.GetStringValue()
+		}
+	}
+	return texts
 }

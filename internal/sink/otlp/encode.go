@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/sink"
 )
@@ -114,8 +115,53 @@ func (e *encoder) line(l *sink.Line, now time.Time) {
 	}
 	if p.IsGap {
 		r = appendGap(r, &p.Gap)
+	} else if l.Kind == ul.Header {
+		if stop, ok := pause.Parse(l.Text); ok {
+			r = appendStop(r, &stop)
+		}
 	}
 	e.record = r
+}
+
+// appendStop appends the attributes of a line that ends a stop of the application: a pause of the
+// collector, or a safepoint, in which such a pause may be. A thread that the stop delayed cannot end
+// a request before the stop is over, so the time of the record is within that request. Attributes
+// named jvm.gc have the values of the semantic conventions, that is those of the JVM's own
+// notifications about collections.
+func appendStop(r []byte, e *pause.Event) []byte {
+	name := ""
+	switch {
+	case e.Kind == pause.Pause && e.GC >= 0: // without a number it is of JDK 8, whose line has the time of the beginning
+		name = "ullage.gc_pause"
+		r = appendText(r, recordAttributes, "jvm.gc.action", []byte(notified(e)))
+		if cause := e.Cause(); cause != pause.None && cause != pause.Other {
+			r = appendText(r, recordAttributes, "jvm.gc.cause", []byte(cause))
+		}
+	case e.Kind == pause.Safepoint:
+		name = "ullage.safepoint"
+		if operation := e.Operation(); operation != pause.None && operation != pause.Other {
+			r = appendText(r, recordAttributes, "ullage.safepoint.operation", []byte(operation))
+		}
+		r = appendDouble(r, "ullage.safepoint.reaching_seconds", e.Reaching.Seconds())
+	default:
+		return r
+	}
+	r = appendDouble(r, "ullage.stop.seconds", e.Duration.Seconds())
+	r = protowire.AppendTag(r, recordEvent, protowire.BytesType)
+	return protowire.AppendString(r, name)
+}
+
+// notified returns the action that the JVM's notification about a pause has.
+func notified(e *pause.Event) string {
+	switch e.Action() {
+	case "young", "mixed", "prepare mixed", "concurrent start":
+		return "end of minor GC"
+	case "full":
+		return "end of major GC"
+	case "remark", "cleanup":
+		return "end of concurrent GC pause"
+	}
+	return "end of GC pause"
 }
 
 // utf8 returns text with U+FFFD in place of each run of bytes that are not UTF-8.

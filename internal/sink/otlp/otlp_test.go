@@ -137,7 +137,10 @@ func TestRecords(t *testing.T) {
 	gap := ul.Gap{Bytes: 99, First: noon, Last: noon.Add(1500 * time.Millisecond)}
 	gap.Lines[ul.Discard][ul.Info], gap.Lines[ul.DropAll][ul.Unknown] = 3, 4
 	b := batchOf("not UL", "[1.5s][11][22][debug][gc,heap] GC(7) Pause", "and\xff\xfe more\xff",
-		strings.TrimSpace(string(gap.AppendMarker(nil))), "[3.0s][warning][] "+fmt.Sprintf("%6d", 12)+" messages dropped due to async logging")
+		strings.TrimSpace(string(gap.AppendMarker(nil))), "[3.0s][warning][] "+fmt.Sprintf("%6d", 12)+" messages dropped due to async logging",
+		"[4.0s][info][gc] GC(8) Pause Full (System.gc()) 24M->5M(64M) 12.500ms",
+		`[5.0s][info][safepoint] Safepoint "G1CollectFull", Time since last: 5 ns, Reaching safepoint: 2000000 ns, At safepoint: 13000000 ns, Total: 15000000 ns`,
+		"6.000: [GC (Allocation Failure)  24M->5M(64M), 0.0125000 secs]")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "k8s.node.name=n%201, service.name=shop,k8s.pod.name=other")
 	if err := sinkAt(t, s, "").Deliver(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -157,9 +160,16 @@ func TestRecords(t *testing.T) {
 				attr("ul.tags", text("ullage")), attr("ullage.gap.lines", number(7)), attr("ullage.gap.bytes", number(99)), attr("ullage.gap.seconds", double(1.5)),
 				attr("ullage.gap.discard.info", number(3)), attr("ullage.gap.drop.unknown", number(4))),
 			record(4, logs.SeverityNumber_SEVERITY_NUMBER_WARN, "warning", "    12 messages dropped due to async logging", uid(4), attr("ul.uptime", double(3)), attr("ul.dropped", number(12))),
+			record(5, logs.SeverityNumber_SEVERITY_NUMBER_INFO, "info", "GC(8) Pause Full (System.gc()) 24M->5M(64M) 12.500ms", uid(5), attr("ul.tags", text("gc")), attr("ul.uptime", double(4)), attr("ul.gc.id", number(8)),
+				attr("jvm.gc.action", text("end of major GC")), attr("jvm.gc.cause", text("System.gc()")), attr("ullage.stop.seconds", double(0.0125))),
+			record(6, logs.SeverityNumber_SEVERITY_NUMBER_INFO, "info", `Safepoint "G1CollectFull", Time since last: 5 ns, Reaching safepoint: 2000000 ns, At safepoint: 13000000 ns, Total: 15000000 ns`, uid(6), attr("ul.tags", text("safepoint")), attr("ul.uptime", double(5)),
+				attr("ullage.safepoint.operation", text("G1CollectFull")), attr("ullage.safepoint.reaching_seconds", double(0.002)), attr("ullage.stop.seconds", double(0.015))),
+			record(7, logs.SeverityNumber_SEVERITY_NUMBER_INFO, "info", "6.000: [GC (Allocation Failure)  24M->5M(64M), 0.0125000 secs]", uid(7)),
 		}}},
 	}}}
-	want.ResourceLogs[0].ScopeLogs[0].LogRecords[3].EventName = "ullage.gap"
+	for i, name := range map[int]string{3: "ullage.gap", 5: "ullage.gc_pause", 6: "ullage.safepoint"} {
+		want.ResourceLogs[0].ScopeLogs[0].LogRecords[i].EventName = name
+	}
 	if diff := cmp.Diff(want, s.got[0], protocmp.Transform(), protocmp.IgnoreFields(&logs.LogRecord{}, "observed_time_unix_nano")); diff != "" {
 		t.Error(diff)
 	}
