@@ -1,6 +1,9 @@
 package ship
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // CatchUp waits until every complete line that is in the source now has been read and passed to
 // the outlets. It does not wait for commits. CatchUp returns early when ctx ends: the queue may be
@@ -18,14 +21,21 @@ func (s *Shipper) CatchUp(ctx context.Context) {
 	}
 }
 
-// answerCatchUps answers the requests to catch up once everything has been read. What is known of
-// the source may be older than a request until a scan has followed it.
-func (r *reader) answerCatchUps() {
-	if r.src.Scanner.Stale() {
+// catching is how far the reader has caught up with the JVMs.
+type catching struct {
+	up    time.Time         // when everything written so far had been read; at first, a time long ago
+	asked []chan<- struct{} // closed once the next scan and everything that it finds has been read
+}
+
+// with records that everything that is known to be in the source has been read. Until a scan that is
+// due has taken place, that may be less than there was at the time of a request.
+func (c *catching) with(now time.Time, scanDue bool) {
+	c.up = now
+	if scanDue {
 		return
 	}
-	for _, done := range r.catching {
+	for _, done := range c.asked {
 		close(done)
 	}
-	r.catching = nil
+	c.asked = nil
 }

@@ -26,8 +26,7 @@ type reader struct {
 
 	eventful bool // JVMs wrote to refused streams, which are not read
 
-	caughtUp time.Time         // when everything written so far had been read; at first, a time long ago
-	catching []chan<- struct{} // closed once the next scan and everything that it finds has been read
+	caught catching
 
 	handled time.Time // when events last had a turn
 	shown   time.Time // when the view was last updated

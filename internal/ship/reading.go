@@ -82,14 +82,13 @@ func (r *reader) round() {
 		now := time.Now()
 		n, c, ok := r.src.Reader.Next(area)
 		if !ok {
-			r.caughtUp = now
 			if r.to.CaughtUp != nil {
 				r.to.CaughtUp()
 			}
-			r.answerCatchUps()
+			r.caught.with(now, r.src.Scanner.Stale())
 			return
 		}
-		c.Since = r.caughtUp
+		c.Since = r.caught.up
 		r.link.queue.Push(n, c)
 		r.read += n
 	}
@@ -139,7 +138,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-r.link.replies.wake:
 		r.settle()
 	case done := <-r.link.catchUp:
-		r.catching = append(r.catching, done)
+		r.caught.asked = append(r.caught.asked, done)
 		r.src.Watcher.LookAgain()
 	case request := <-r.link.rewind:
 		request.done <- r.rewind(request)

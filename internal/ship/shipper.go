@@ -55,7 +55,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 		s.detail.held = hindsight.New(cfg.Hindsight, heldBytes(minBudget))
 	}
 	b := &budget{cfg: cfg, log: log, link: s.link, view: s.view, src: s.src.Relief, held: s.detail.held}
-	s.reader = &reader{caughtUp: time.Unix(0, 0), load: load{busy: true, last: time.Now()}, cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
+	s.reader = &reader{caught: catching{up: time.Unix(0, 0)}, load: load{busy: true, last: time.Now()}, cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
 		budget: b, press: newPressure(cfg, log, s.link, s.src.Relief, b)}
 	return s
 }

@@ -31,7 +31,7 @@ func (b *bench) agree() (n int) {
 			b.must(err)
 			if sum, ok := sums.Of(seg.Seq, seg.Start, file); ok && sum.Size == seg.Size {
 				n++
-				b.agreeOn(seg, sum)
+				agreeOn(b, seg, sum)
 			}
 			b.must(file.Close())
 		}
@@ -39,7 +39,7 @@ func (b *bench) agree() (n int) {
 	return n
 }
 
-func (b *bench) agreeOn(seg segment.Info, sum index.Segment) {
+func agreeOn(b *bench, seg segment.Info, sum index.Segment) {
 	b.t.Helper()
 	file, err := os.ReadFile(seg.Path)
 	b.must(err)

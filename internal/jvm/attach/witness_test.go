@@ -105,7 +105,7 @@ func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
 	}
 }
 
-// If we had a descriptor of a process before it ended, the kernel tells us how it ended, although it is not our child.
+// The kernel tells the holder of a descriptor how a process ended.
 func TestTheKernelTellsHowAProcessEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string
