@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/cli"
@@ -22,9 +23,9 @@ what is missing from the log.
 
 Usage:
   ullage report [--since T] [--until T] [--stall-floor D] [--text|--json|--perfetto]
-                [--output FILE] [DIR|FILE...]
-  ullage report --compare [flags] DIR|FILE DIR|FILE...
-  ullage report --compare [flags] DIR|FILE... vs DIR|FILE...
+                [--output FILE] [DIR|FILE|URL...]
+  ullage report --compare [flags] DIR|FILE|URL...
+  ullage report --compare [flags] DIR|FILE|URL... vs DIR|FILE|URL...
 
 Examples:
   ullage report /var/lib/ullage
@@ -32,6 +33,7 @@ Examples:
   ullage report --compare before/gc.log after/gc.log
   ullage report --compare pods/*/gc.log
   ullage report --compare stable/*.log vs canary/*.log
+  ullage report --compare 's3://logs/prod?region=eu-central-1'
   ullage report --json gc.log | jq .totals
   ullage report --perfetto gc.log > trace.json
   kubectl exec POD -c ullage -- ullage report --json > pod.json
@@ -41,18 +43,20 @@ in it, or a directory of log files; without any it is the destination in
 ULLAGE_DEST. FILE is a segment, or any other log of Unified Logging (-Xlog) or
 of JDK 8 (-Xloggc), plain or compressed by gzip or zstd. Files of one rotated
 set (gc.log, gc.log.0, gc.log.1.gz) are read as one stream, in the order of
-their dates.
+their dates. URL is that of a sink, s3://BUCKET/PREFIX?..., with namespace= and
+pod= to select: the segments are fetched into the directory for temporary files,
+one pod at a time for each of --compare's readers, and removed afterwards.
 
 The report is a page that needs no network, written to ullage-report.html, or
 with --text or --json text or JSON, written to stdout. With --perfetto it is a
 trace that ui.perfetto.dev opens. --output FILE changes where it goes, and
 --output - is stdout. Text has colors on a terminal, unless NO_COLOR
-is set. --compare puts the reports of two inputs side by side. Of more inputs it
-shows the main figures in a table, their spread, and the outliers first. With
-the word vs among the inputs, it also says which figures of those after it (B)
-differ from those before it (A) beyond chance, and by how much; six inputs on
-each side are enough to say so. A file of the name vs is ./vs. With --json it is
-that table, also of two inputs.
+is set. --compare puts the reports of two inputs side by side. Of more inputs,
+or of the pods in a bucket, it shows the main figures in a table, their spread,
+and the outliers first. With the word vs among the inputs, it also says which
+figures of those after it (B) differ from those before it (A) beyond chance, and
+by how much; six inputs on each side are enough to say so. A file of the name vs
+is ./vs. With --json it is that table, also of two inputs.
 
 --stall-floor is from which length on a stop, or what it did outside its pauses,
 is suspected of being a stall.
@@ -122,7 +126,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	e.NoteFuture("report", cfg.Since, now)
 	inputs := [][]string{whatToRead(fs, e)}
-	if cfg.compare && (fs.NArg() > 2 || cfg.json) {
+	if cfg.compare && (fs.NArg() > 2 || cfg.json || slices.ContainsFunc(fs.Args(), inBucket)) {
 		if err := cfg.compareAll(ctx, sidesOf(fs.Args()), e); err != nil {
 			return e.Fail("report", err)
 		}
@@ -151,7 +155,7 @@ func readReport(ctx context.Context, input []string, cfg report.Config, e cli.En
 	progress := cli.NewProgress(e.Stderr)
 	defer progress.Clear()
 	cfg.Progress = progress.Read
-	return report.Read(ctx, input, cfg)
+	return readInputs(ctx, input, cfg)
 }
 
 // write writes the output of print to the place that the flags name.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ullage/ullage/internal/base/cli"
-	"github.com/ullage/ullage/internal/read/report"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
@@ -23,7 +23,11 @@ const versus = "vs"
 const mostReaders = 4
 
 // side is an input of a comparison.
-type side struct{ input, group string } // group is empty if there are no groups
+type side struct {
+	input string
+	group string // empty: there are no groups
+	name  string // as the comparison shows it; empty: as the report does
+}
 
 // sidesOf returns the inputs with their groups.
 func sidesOf(args []string) (all []side) {
@@ -36,7 +40,7 @@ func sidesOf(args []string) (all []side) {
 			group = second
 			continue
 		}
-		all = append(all, side{arg, group})
+		all = append(all, side{input: arg, group: group})
 	}
 	return all
 }
@@ -48,7 +52,7 @@ func badComparison(args []string) (bad []error) {
 		count[arg]++
 	}
 	switch groups := count[versus]; {
-	case groups == 0 && len(args) < 2:
+	case groups == 0 && len(args) < 2 && !slices.ContainsFunc(args, inBucket):
 		bad = append(bad, fmt.Errorf("--compare needs two directories or files or more, and there are %d", len(args)))
 	case groups > 1:
 		bad = append(bad, errors.New("--compare compares two groups, and vs is there more than once (./vs is a file of that name)"))
@@ -67,13 +71,17 @@ func badComparison(args []string) (bad []error) {
 // compareAll compares more than two inputs, and keeps only a few figures of each. It names the inputs that cannot
 // be read. The others are compared.
 func (c *reportConfig) compareAll(ctx context.Context, inputs []side, e cli.Env) error {
+	inputs, err := podsOf(ctx, inputs)
+	if err != nil {
+		return err
+	}
 	fleet, failed := c.readAll(ctx, inputs, e)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	for i, err := range failed {
 		if err != nil {
-			fleet.Miss(inputs[i].input, err)
+			fleet.Miss(cmp.Or(inputs[i].name, inputs[i].input), err)
 		}
 	}
 	if len(fleet.Logs) == 0 {
@@ -105,11 +113,12 @@ func (c *reportConfig) readAll(ctx context.Context, inputs []side, e cli.Env) (*
 	readers.SetLimit(min(runtime.GOMAXPROCS(0), mostReaders))
 	for i, in := range inputs {
 		readers.Go(func() error {
-			r, err := report.Read(ctx, []string{in.input}, c.Config)
+			r, err := readInputs(ctx, []string{in.input}, c.Config)
 			failed[i] = err
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
+				r.Name = cmp.Or(in.name, r.Name)
 				fleet.Add(in.group, r)
 			}
 			done++

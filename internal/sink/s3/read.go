@@ -19,7 +19,7 @@ import (
 type Object struct {
 	Namespace, Pod, Container, Stream string
 
-	Segment segment.Info // from the name and the size of the object
+	Segment segment.Info // from the name, the size and the last change of the object
 	Key     string
 }
 
@@ -72,7 +72,7 @@ func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 			if !ok || r.pod != "" && o.Pod != r.pod {
 				continue // no segment of the selected pods
 			}
-			o.Segment.Size = info.Size
+			o.Segment.Size, o.Segment.ModTime = info.Size, info.LastModified
 			if !yield(o, nil) {
 				return
 			}

@@ -1,0 +1,155 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/internal/line/mark"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// object is a segment in the bucket of a test. Its content is its key.
+type object struct {
+	pod, stream string
+	hour        int // after noon, when the segment was begun
+	cut         int // bytes that the server does not send
+}
+
+func (o object) name() string {
+	return fmt.Sprintf("%s-%06d.log.zst", noon.Add(time.Duration(o.hour)*time.Hour).Format("20060102T150405.000Z"), o.hour+1)
+}
+
+func (o object) key() string {
+	return fmt.Sprintf("prod/log/namespace=shop/pod=%s/container=app/stream=%s/date=2026-11-22/%s", o.pod, o.stream, o.name())
+}
+
+// bucketOf serves a bucket and returns its URL.
+func bucketOf(t *testing.T, objects ...object) string {
+	t.Helper()
+	slices.SortFunc(objects, func(a, b object) int { return strings.Compare(a.key(), b.key()) })
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("list-type") {
+			_, _ = io.WriteString(w, "<ListBucketResult>")
+			for _, o := range objects {
+				if strings.HasPrefix(o.key(), r.URL.Query().Get("prefix")) {
+					fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><LastModified>2026-11-22T15:00:00.000Z</LastModified></Contents>", o.key(), len(o.key()))
+				}
+			}
+			_, _ = io.WriteString(w, "</ListBucketResult>")
+			return
+		}
+		key := strings.TrimPrefix(r.URL.Path, "/logs/")
+		i := slices.IndexFunc(objects, func(o object) bool { return o.key() == key || o.key() == strings.ReplaceAll(key, "%", "%25") })
+		if i < 0 {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Last-Modified", noon.Format(http.TimeFormat))
+		_, _ = io.WriteString(w, key[:len(key)-objects[i].cut])
+	}))
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	return "s3://logs/prod?region=x&path-style=true&endpoint=" + s.URL
+}
+
+func TestPodsHaveAURLEach(t *testing.T) {
+	url := bucketOf(t, object{pod: "web-1", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log", hour: 1}, object{pod: "web-0", stream: mark.Stream})
+	pods, err := Pods(t.Context(), url)
+	if err != nil || len(pods) != 2 || pods[0].Name != "shop/web-0" || pods[1].Name != "shop/web-1" {
+		t.Fatalf("%+v, %v", pods, err)
+	}
+	if got := fetched(t, pods[1].URL, time.Time{}); len(got) != 1 || got[0] != "0/gc.log/"+(object{}).name() {
+		t.Errorf("the URL of %s leads to %q", pods[1].Name, got)
+	}
+	if _, err := Pods(t.Context(), url+"&namespace=other"); !errors.Is(err, errNone) {
+		t.Errorf("a namespace without segments: %v", err)
+	}
+}
+
+// fetched returns the paths of the segments that are fetched, and checks their contents and times.
+func fetched(t *testing.T, url string, since time.Time) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := Fetch(t.Context(), url, since, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range filesIn(t, dir) {
+		text, err := os.ReadFile(filepath.Join(dir, path))
+		info, err2 := os.Stat(filepath.Join(dir, path))
+		if err != nil || err2 != nil || !strings.HasSuffix(string(text), "/"+filepath.Base(path)) || !info.ModTime().Equal(noon.Add(3*time.Hour)) {
+			t.Errorf("%s has %q from %s: %v, %v", path, text, info.ModTime(), err, err2)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func filesIn(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			path, err = filepath.Rel(dir, path)
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// A segment is left out if the next one of its stream was begun before the window. Marks are never left out.
+func TestOnlySegmentsThatMayBeInTheWindowAreFetched(t *testing.T) {
+	var objects []object
+	for hour := range 3 {
+		objects = append(objects, object{pod: "web-0", stream: "gc.log", hour: hour}, object{pod: "web-0", stream: mark.Stream, hour: hour}, object{pod: "web-1", stream: "gc.log", hour: hour})
+	}
+	url := bucketOf(t, objects...)
+	if got := fetched(t, url, time.Time{}); len(got) != len(objects) {
+		t.Errorf("without a window: %q", got)
+	}
+	name := func(hour int) string { return object{hour: hour}.name() }
+	want := []string{"0/gc.log/" + name(1), "0/gc.log/" + name(2), "0/" + mark.Stream + "/" + name(0), "0/" + mark.Stream + "/" + name(1), "0/" + mark.Stream + "/" + name(2), "1/gc.log/" + name(1), "1/gc.log/" + name(2)}
+	if got := fetched(t, url, noon.Add(90*time.Minute)); !slices.Equal(got, want) {
+		t.Errorf("in the window: %q\nwant %q", got, want)
+	}
+}
+
+// What a bucket holds is not trusted.
+func TestABadBucketIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   object
+		want string
+	}{
+		"a segment is shorter than listed": {object{pod: "web-0", stream: "gc.log", cut: 3}, "unexpected EOF"},
+		"a stream that leads out":          {object{pod: "web-0", stream: ".."}, "begins with a dot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := Fetch(t.Context(), bucketOf(t, c.of), time.Time{}, filepath.Join(dir, "in")); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+			for _, path := range filesIn(t, dir) {
+				if !strings.HasPrefix(path, "in/0/gc.log/") {
+					t.Errorf("%s was written", path)
+				}
+			}
+		})
+	}
+}
