@@ -12,4 +12,5 @@
 //   - check: `ullage check`: is the copy complete?
 //   - report: `ullage report` and `ullage pauses`: where a JVM's time went
 //   - incident: `ullage incident`: all of this about one time, as an archive
+//   - bucket: segments in S3, fetched for a report
 package read
