@@ -19,9 +19,9 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-const adoptAbout = `kubectl ullage adopt ships the log of a running JVM in a pod for a time, copies
-it here, and leaves the JVM as it was. Nothing has to be prepared: no injector,
-no sidecar, no volume, no restart.
+const adoptAbout = `kubectl ullage adopt ships the log of a running JVM in a pod for a while, copies
+it here, and then restores the JVM's own logging. It needs no preparation: no
+injector, no sidecar, no volume, no restart.
 
 Usage:
   kubectl ullage adopt TARGET [SELECTION] [--for 10m] [-c NAME]
@@ -38,13 +38,13 @@ SELECTION is written as in -Xlog; the default is
 ` + adoptSelection + `.
 
 It adds an ephemeral container to the pod, which runs 'ullage adopt' as the
-JVM's user and sees its processes. The container meets the policy "restricted",
-unless the JVM is root. A dry run asks the cluster first: if a right or a policy
-is in the way, the command says so and changes nothing. If only the image knows
-the JVM's user or its group, a first such container looks that up. What is
-shipped is copied into a new directory here, all the time. When the time is
-over, or on Ctrl-C, the JVM logs what it logged before, and a report is in
-POD-report.html.
+JVM's user and sees its processes. The container complies with the policy
+"restricted", unless the JVM runs as root. A dry run asks the cluster first: if
+a right is missing or a policy forbids the container, the command reports that
+and changes nothing. If only the image defines the JVM's user or group, a first
+ephemeral container looks them up. The shipped lines are copied into a new
+directory here as they arrive. When the time is up, or on Ctrl-C, the JVM logs
+what it logged before, and the command writes a report, POD-report.html.
 
 If the connection breaks, the command goes on where it was. If it was ended, run
 it again: it waits for the container that is there and fetches what it shipped.
@@ -56,9 +56,9 @@ A --sink gets the lines as well. Its options are checked first. A file that one
 of them names must be in the image; if it is not, the container ends before it
 adopts the JVM.
 
-Kubernetes never removes an ephemeral container: it stays in the pod's spec,
-ended. The command takes the rights to update pods/ephemeralcontainers and to
-exec.
+Kubernetes never removes an ephemeral container: it stays in the pod's spec
+after it has ended. The command needs the rights to update
+pods/ephemeralcontainers and to exec.
 `
 
 const (
@@ -94,10 +94,10 @@ func (c *adoptConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.container, "c", "", "short for --container `NAME`")
 	settings.DurationVar(fs, &c.lasts, "for", 10*time.Minute, "`DURATION` after which the JVM is released")
 	fs.StringVar(&c.image, "image", defaultImage(version), "`NAME` of ullage's image, which the pod's own pull secrets must reach")
-	fs.StringVar(&c.user, "user", "", "`UID:GID` of the JVM (default found out)")
-	fs.StringVar(&c.dest, "dest", "", "new `DIR` here for what was shipped (default POD-adopted-TIME)")
-	fs.Var(&c.sinks, "sink", "the container also copies what it ships to this `URL`, as 'ullage run --sink' does; repeat it for several")
-	fs.StringVar(&c.secret, "sink-secret", "", "`NAME` of a Secret of the pod's namespace with the variables that the sinks need, as AWS_ACCESS_KEY_ID")
+	fs.StringVar(&c.user, "user", "", "`UID:GID` of the JVM (default: detected)")
+	fs.StringVar(&c.dest, "dest", "", "new local `DIR` for the shipped lines (default POD-adopted-TIME)")
+	fs.Var(&c.sinks, "sink", "also copy the shipped lines to this `URL`, as 'ullage run --sink' does; repeat it for several")
+	fs.StringVar(&c.secret, "sink-secret", "", "`NAME` of a Secret in the pod's namespace with the variables that the sinks need, such as AWS_ACCESS_KEY_ID")
 }
 
 // defaultImage returns the image of a release. Other builds have no default image.
@@ -134,7 +134,7 @@ func (c *adoptConfig) validate(args []string) []error {
 		bad = append(bad, fmt.Errorf("--sink-secret: %q is not the name of a Secret", c.secret))
 	}
 	if c.image == "" {
-		bad = append(bad, errors.New("this build is not a release, so it does not know its image: add --image NAME, such as that of a sidecar in the cluster"))
+		bad = append(bad, errors.New("this build is not a release, so it has no default image: add --image NAME, such as that of a sidecar in the cluster"))
 	}
 	return append(bad, c.single.validate(args)...)
 }
@@ -167,7 +167,7 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	guest := adopter{sidecar: sidecar{cluster: in, pod: a.Metadata.Name}, out: &shared{w: e.Stderr}}
 	if there := a.adopter(); there != nil {
 		guest.container = *there
-		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s adopts the JVM already, for %s: waiting for that\n", there.Name, a.Metadata.Name, guest.lasts())
+		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s has already adopted the JVM, for %s: waiting for that\n", there.Name, a.Metadata.Name, guest.lasts())
 	} else if guest.container, err = c.begin(ctx, e, in, a); err != nil {
 		return fmt.Errorf("pod %s: %w", a.Metadata.Name, err)
 	}
@@ -178,7 +178,7 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	if err != nil {
 		err = fmt.Errorf("container %s of pod %s: %w", guest.container.Name, a.Metadata.Name, err)
 	} else {
-		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: the JVM is released, and what it logged is in %s\n", printable.Line(c.dest))
+		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: the JVM is released; its log is in %s\n", printable.Line(c.dest))
 	}
 	if figures == nil {
 		return err
@@ -232,11 +232,11 @@ func (c *adoptConfig) begin(ctx context.Context, e cli.Env, in cluster, a adopta
 // checkDest returns why the copy cannot be brought to this machine, or nil.
 func (c *adoptConfig) checkDest() error {
 	if _, err := os.Lstat(c.dest); c.dest != "" && err == nil {
-		return fmt.Errorf("%s is there already: --dest names a new directory", printable.Line(c.dest))
+		return fmt.Errorf("%s already exists: --dest must name a new directory", printable.Line(c.dest))
 	}
 	trial, err := os.MkdirTemp(filepath.Dir(c.dest), partPattern)
 	if err != nil {
-		return fmt.Errorf("nothing was changed: make a directory here: %w", err)
+		return fmt.Errorf("nothing was changed: create the local directory: %w", err)
 	}
 	return os.Remove(trial)
 }
@@ -303,13 +303,13 @@ func (c *adoptConfig) look(ctx context.Context, e cli.Env, in cluster, a adoptab
 		case end.ExitCode != 0:
 			return false, endedError(*end, words)
 		case words == "":
-			return false, errors.New("its log, which has the answer, cannot be read")
+			return false, errors.New("its log, which contains the answer, cannot be read")
 		}
 		who, err = parseUser(words)
 		return true, err
 	})
 	if err != nil {
-		return user{}, fmt.Errorf("find the user of container %s (--user UID:GID names it): %w", jvm, err)
+		return user{}, fmt.Errorf("find the user of container %s (or set it with --user UID:GID): %w", jvm, err)
 	}
 	return who, nil
 }

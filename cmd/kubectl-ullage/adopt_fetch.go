@@ -137,7 +137,7 @@ func (a adopter) await(ctx context.Context, wanted func(containerStatus) (bool, 
 		}
 		select {
 		case <-limit.Done():
-			return fmt.Errorf("it does not run yet: %s; if it begins later, it ends by itself", printable.Line(last.Error()))
+			return fmt.Errorf("it is not running yet: %s; if it starts later, it ends by itself", printable.Line(last.Error()))
 		case <-time.After(startEvery):
 		}
 	}
@@ -178,7 +178,7 @@ func endedError(end stopped, words string) error {
 		words = "it gave no reason; the JVM's container may have ended"
 	}
 	if end.ExitCode == exitSigkill {
-		words = "it was killed, as every process is when the JVM's container ends; before, it said: " + words
+		words = "it was killed, like every process when the JVM's container ends; its last words were: " + words
 	}
 	return fmt.Errorf("it has ended with exit code %d: %s", end.ExitCode, printable.Text(words, maxComplaint))
 }
@@ -252,7 +252,7 @@ func (a adopter) figures(c copied) *view.Report {
 		figures, err = view.Decode(text)
 	}
 	if err != nil {
-		fmt.Fprintf(a.out, "kubectl ullage adopt: no report ('ullage report' makes one of the copy): %s\n", printable.Line(err.Error()))
+		fmt.Fprintf(a.out, "kubectl ullage adopt: no report ('ullage report' can make one from the copy): %s\n", printable.Line(err.Error()))
 	}
 	_ = os.Remove(file) // it is in the page
 	return figures
@@ -276,7 +276,7 @@ func (a adopter) keep(c copied, why error) (*view.Report, error) {
 	if err != nil {
 		return figures, errors.Join(why, err)
 	}
-	return figures, fmt.Errorf("%w; what arrived until then is in %s, without the last two seconds or so: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
+	return figures, fmt.Errorf("%w; what had arrived is in %s, without about the last two seconds: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
 }
 
 // fetch copies the shipped files until the adoption ends, and confirms to the container that all of them have arrived.

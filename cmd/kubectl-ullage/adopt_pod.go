@@ -72,7 +72,7 @@ func getAdoptable(ctx context.Context, c cluster, name string) (adoptable, error
 		return adoptable{}, err
 	}
 	if m := a.Metadata; !dnsName.MatchString(m.Name) || !dnsName.MatchString(m.Namespace) {
-		return adoptable{}, fmt.Errorf("the API server gives the pod the name %s/%s", printable.Name(m.Namespace), printable.Name(m.Name))
+		return adoptable{}, fmt.Errorf("the API server returned a pod with the name %s/%s", printable.Name(m.Namespace), printable.Name(m.Name))
 	}
 	return a, nil
 }
@@ -92,7 +92,7 @@ func (a adoptable) jvm(given string) (string, error) {
 		}
 	}
 	if given != "" || len(names) == 0 {
-		return "", fmt.Errorf("it has no container %q for a JVM: it has %s", given, strings.Join(names, ", "))
+		return "", fmt.Errorf("it has no container %q that may run a JVM: it has %s", given, strings.Join(names, ", "))
 	}
 	return names[0], nil
 }
@@ -238,7 +238,7 @@ func (a adoptable) add(ctx context.Context, c cluster, one map[string]any) error
 		return err
 	}
 	if err := replace("?dryRun=All"); err != nil {
-		return fmt.Errorf("the cluster does not take the container, and nothing was changed: %w%s", err, refusalHint(err))
+		return fmt.Errorf("the cluster refused the container; nothing was changed: %w%s", err, refusalHint(err))
 	}
 	if err := replace(""); err != nil { // the request may have succeeded even if its answer is lost
 		return fmt.Errorf("add the container: %w%s", err, refusalHint(err))
@@ -250,9 +250,9 @@ func (a adoptable) add(ctx context.Context, c cluster, one map[string]any) error
 func refusalHint(err error) string {
 	switch text := err.Error(); {
 	case strings.Contains(text, "cannot update resource"):
-		return " (it takes the right to update pods/ephemeralcontainers)"
+		return " (it needs the right to update pods/ephemeralcontainers)"
 	case strings.Contains(text, "violates PodSecurity"):
-		return " (a JVM that runs as root needs a namespace whose policy lets root in)"
+		return " (for a JVM that runs as root, the namespace's policy must allow root)"
 	}
 	return ""
 }
@@ -262,10 +262,10 @@ func mayExec(ctx context.Context, c cluster) error {
 	out, err := c.run(ctx, maxStatus, "auth", "can-i", "create", "pods", "--subresource=exec")
 	var no *exec.ExitError // kubectl ended without an error message
 	if err != nil && !errors.As(err, &no) {
-		return fmt.Errorf("nothing was changed: ask whether you may exec in pods: %w", err)
+		return fmt.Errorf("nothing was changed: check the right to exec in pods: %w", err)
 	}
 	if strings.TrimSpace(string(out)) != "yes" {
-		return errors.New("nothing was changed: what is shipped comes back by the right to exec in pods (create pods/exec), which you lack")
+		return errors.New("nothing was changed: to fetch the shipped lines you need the right to exec in pods (create pods/exec)")
 	}
 	return nil
 }

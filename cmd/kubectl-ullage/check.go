@@ -22,8 +22,8 @@ Examples:
 TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. Of several pods,
 the command takes the oldest that is ready, and says on stderr which that is.
 
-It runs 'ullage check' in the sidecar and takes the same values. It exits with 0
-if the copy is complete, and with 1 if it is not or cannot be read.
+It runs 'ullage check' in the sidecar and accepts the same values. It exits with
+0 if the copy is complete, and with 1 if it is not or cannot be read.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 `

@@ -13,11 +13,11 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-const doctorAbout = `kubectl ullage doctor says why a pod has no sidecar, or what is wrong with the
-sidecar.
+const doctorAbout = `kubectl ullage doctor explains why a pod has no sidecar, or what is wrong with
+its sidecar.
 
 Usage:
-  kubectl ullage doctor               is the injector well?
+  kubectl ullage doctor               is the injector healthy?
   kubectl ullage doctor POD           ... and this pod?
   kubectl ullage doctor deploy/NAME   ... and this workload: its template and newest pod?
                                     (also sts/NAME, ds/NAME, job/NAME, rollout/NAME ...)
@@ -29,14 +29,13 @@ Examples:
   kubectl ullage doctor deploy/web -n shop
   kubectl ullage doctor web-0 -o json | jq -r '.[] | select(.mark == "problem").text'
 
-It looks at labels and annotations of the pod, of its workload and of its
-namespace, at the webhook with its certificate and its pods, and at the sidecar
-and the JVM's container, whose memory it adds up. For what has no sidecar it
-asks the API server, by a dry run, whether a new pod would get one. It changes
-nothing.
+It looks at the labels and annotations of the pod, its workload and its
+namespace, at the webhook with its certificate and pods, at the sidecar, and at
+the JVM's container, whose memory it adds up. If there is no sidecar, a dry run
+asks the API server whether a new pod would get one. It changes nothing.
 
-Each line begins with "ok", "note", "problem", or "unknown" where you lack the
-right to look. It exits with 1 if there is a problem, or if it could look at
+Each line begins with "ok", "note", "problem", or, where you lack the right to
+look, "unknown". It exits with 1 if there is a problem, or if it could look at
 nothing.
 `
 

@@ -92,17 +92,17 @@ func (s *stopped) judge(limit string, witnesses []admin.Status) (verdict, text, 
 	const numbers = "the heap and the tmpfs at that time: kubectl ullage logs POD --marks"
 	switch {
 	case s.Reason == statusUnknown:
-		return markUnknown, "the kubelet does not know how: it has lost the container, as after a restart of the node, and puts in that exit code", "the events of the node"
+		return markUnknown, "the kubelet does not know how: it lost the container, as after a restart of the node, and reports this exit code", "the events of the node"
 	case s.Reason == oomKilled && limit != "":
-		return markProblem, "the kernel killed a process of it for lack of memory; its limit is " + limit, numbers + "; what the limit must hold: " + build.Docs + "pods.md#memory"
+		return markProblem, "the kernel killed one of its processes for lack of memory; its limit is " + limit, numbers + "; what the limit must hold: " + build.Docs + "pods.md#memory"
 	case s.Reason == oomKilled:
-		return markProblem, "the kernel killed a process of it for lack of memory; it has no limit of its own", numbers
+		return markProblem, "the kernel killed one of its processes for lack of memory; it has no limit of its own", numbers
 	case s.ExitCode == exitSigkill:
-		return markProblem, "SIGKILL, and the runtime saw no lack of memory in its cgroup: a liveness probe, an end that took too long, or the node's own lack of memory", "kubectl describe pod, and the events of the node"
+		return markProblem, "SIGKILL, but the runtime saw no lack of memory in its cgroup: a liveness probe, a shutdown that took too long, or a lack of memory on the node", "see kubectl describe pod, and the events of the node"
 	case s.ExitCode == exitSignal+int(syscall.SIGABRT), s.ExitCode == exitSignal+int(syscall.SIGSEGV):
 		return markProblem, "it crashed", readReport
 	case s.ExitCode == exitOutOfMemory:
-		return markNote, "a JVM with -XX:+ExitOnOutOfMemoryError exits so", numbers
+		return markNote, "a JVM with -XX:+ExitOnOutOfMemoryError exits this way", numbers
 	case s.ExitCode != 0 && s.ExitCode != exitSignal+int(syscall.SIGTERM):
 		return s.judgeExit(witnesses)
 	}

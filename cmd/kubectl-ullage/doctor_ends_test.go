@@ -35,11 +35,11 @@ func TestStatusNamesAKilledContainer(t *testing.T) {
 func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 	for name, c := range map[string]struct{ limits, end, mark, text string }{
 		"out of the memory of its limit": {`{"memory":"512Mi"}`, `{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}`, markProblem,
-			"container app ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled), restarts 2: the kernel killed a process of it for lack of memory; its limit is 512Mi"},
+			"container app ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled), restarts 2: the kernel killed one of its processes for lack of memory; its limit is 512Mi"},
 		"without a limit":    {`{}`, `{"reason":"OOMKilled","exitCode":137}`, markProblem, "it has no limit of its own"},
-		"killed":             {`{}`, `{"reason":"Error","exitCode":137}`, markProblem, "SIGKILL, and the runtime saw no lack of memory"},
+		"killed":             {`{}`, `{"reason":"Error","exitCode":137}`, markProblem, "SIGKILL, but the runtime saw no lack of memory"},
 		"crashed":            {`{}`, `{"reason":"Error","exitCode":134}`, markProblem, "(Error), restarts 2: it crashed"},
-		"out of its heap":    {`{}`, `{"exitCode":3}`, markNote, "(no reason given), restarts 2: a JVM with -XX:+ExitOnOutOfMemoryError exits so"},
+		"out of its heap":    {`{}`, `{"exitCode":3}`, markNote, "(no reason given), restarts 2: a JVM with -XX:+ExitOnOutOfMemoryError exits this way"},
 		"exited":             {`{}`, `{"reason":"Error","exitCode":1}`, markNote, "it exited by itself"},
 		"stopped":            {`{}`, `{"reason":"Error","exitCode":143}`, "", ""},
 		"completed":          {`{}`, `{"reason":"Completed","exitCode":0}`, "", ""},

@@ -188,7 +188,7 @@ func (config hookConfig) bundle() []finding {
 			all = append(all, finding{markProblem, fmt.Sprintf("%s has no CA for %s, so API servers do not trust the injector", name, w.Name),
 				"see the injector's log: it, or cert-manager, writes the caBundle"})
 		case time.Now().After(expiry):
-			all = append(all, finding{markProblem, fmt.Sprintf("the CA for %s in %s has expired on %s", w.Name, name, expiry.Format(time.DateOnly)),
+			all = append(all, finding{markProblem, fmt.Sprintf("the CA for %s in %s expired on %s", w.Name, name, expiry.Format(time.DateOnly)),
 				"see the injector's log: it, or cert-manager, writes the caBundle"})
 		}
 	}
@@ -212,7 +212,7 @@ func (h *hooks) podFindings() []finding {
 	var all []finding
 	switch {
 	case ns == "":
-		return []finding{{markNote, "the webhook is called by URL, not through a Service: its pods are not looked at", ""}}
+		return []finding{{markNote, "the webhook is called by URL, not through a Service: its pods were not checked", ""}}
 	case h.podsErr != nil:
 		all = append(all, finding{markUnknown, "the injector's pods: " + h.podsErr.Error(), ""})
 	case ready == 0:
@@ -225,7 +225,7 @@ func (h *hooks) podFindings() []finding {
 			all = append(all, finding{markProblem, "the injector is not ready: " + st.Reason, hint})
 		}
 		if !st.CertificateExpiry.IsZero() && time.Now().After(st.CertificateExpiry) {
-			all = append(all, finding{markProblem, "the injector's certificate has expired on " + st.CertificateExpiry.Format(time.DateOnly), hint})
+			all = append(all, finding{markProblem, "the injector's certificate expired on " + st.CertificateExpiry.Format(time.DateOnly), hint})
 		}
 	}
 	return all

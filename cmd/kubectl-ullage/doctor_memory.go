@@ -42,7 +42,7 @@ func (p pod) footprint(c container) finding {
 		text = p.Spec.Resources.Limits["memory"]
 	}
 	if text == "" {
-		return finding{markNote, "container " + c.Name + " has no memory limit: only the node bounds what its JVM takes", ""}
+		return finding{markNote, "container " + c.Name + " has no memory limit: only the node limits what its JVM uses", ""}
 	}
 	limit, err := settings.ParseSize(text)
 	if err != nil {
@@ -64,7 +64,7 @@ func (p pod) footprint(c container) finding {
 		f.mark, f.hint = markNote, e.Advice(raise)
 	}
 	if !e.Shown() {
-		f.text += " (the pod shows no option for the heap; the image or envFrom may have one)"
+		f.text += " (the pod spec has no heap option; the image or envFrom may have one)"
 	}
 	return f
 }

@@ -33,8 +33,8 @@ func (d *doctor) hidden(ctx context.Context) []finding {
 		var exit *exec.ExitError
 		switch value := strings.TrimSpace(string(out)); {
 		case err == nil && value != "":
-			all = append(all, finding{markProblem, fmt.Sprintf("the image of container %s, or its envFrom, sets %s, which the injector would replace: %s", c.Name, name, printable.Clip(value, maxProblems)),
-				"repeat the value in the pod's env, or name another variable by the annotation " + variableAnnotation})
+			all = append(all, finding{markProblem, fmt.Sprintf("the image of container %s, or its envFrom, sets %s, which the injector would overwrite: %s", c.Name, name, printable.Clip(value, maxProblems)),
+				"repeat the value in the pod's env, or name another variable with the annotation " + variableAnnotation})
 		case err == nil, errors.As(err, &exit) && exit.ExitCode() == 1: // the variable is not set
 		default:
 			all = append(all, finding{markUnknown, fmt.Sprintf("whether the image of container %s, or its envFrom, sets %s: 'printenv' in it: %v", c.Name, name, err),

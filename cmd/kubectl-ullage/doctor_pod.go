@@ -73,7 +73,7 @@ func (c cluster) deaths(ctx context.Context, p pod) []finding {
 		for line := range strings.Lines(string(out)) {
 			if slices.ContainsFunc(lastWords, func(words string) bool { return strings.Contains(line, words) }) {
 				all = append(all, finding{markProblem, fmt.Sprintf("a JVM of container %s did not start: %s", st.Name, printable.Clip(printable.Line(strings.TrimSpace(line)), maxProblems)),
-					"the injector is for JDK 11, 17, 21 and 25; JDK 8 has options of its own, see " + build.Docs + "pods.md#jdk-8: see ullage.dev/xlog, or opt out with the label " + ask.InjectLabel + `: "false"`})
+					"the injector supports JDK 11, 17, 21 and 25; JDK 8 has other options, see " + build.Docs + "pods.md#jdk-8: see ullage.dev/xlog, or opt out with the label " + ask.InjectLabel + `: "false"`})
 				break
 			}
 		}
@@ -110,11 +110,11 @@ func (d *doctor) adoptedFindings() []finding {
 		switch {
 		case !adopterName.MatchString(st.Name):
 		case st.State.Running != nil:
-			all = append(all, finding{markNote, fmt.Sprintf("container %s adopts a JVM of pod %s, or keeps what it shipped", st.Name, name), "'kubectl ullage adopt " + name + "' waits for that and brings it here"})
+			all = append(all, finding{markNote, fmt.Sprintf("container %s is adopting a JVM of pod %s, or keeps what it shipped", st.Name, name), "'kubectl ullage adopt " + name + "' waits for it and fetches the lines"})
 		case st.State.Terminated != nil:
-			all = append(all, finding{markNote, fmt.Sprintf("container %s has adopted a JVM of pod %s, and has ended with exit code %d", st.Name, name, st.State.Terminated.ExitCode), ""})
+			all = append(all, finding{markNote, fmt.Sprintf("container %s adopted a JVM of pod %s, and ended with exit code %d", st.Name, name, st.State.Terminated.ExitCode), ""})
 		case st.State.Waiting != nil:
-			all = append(all, finding{markNote, fmt.Sprintf("container %s is to adopt a JVM of pod %s, and waits: %s", st.Name, name, st.State.Waiting.Reason), ""})
+			all = append(all, finding{markNote, fmt.Sprintf("container %s will adopt a JVM of pod %s, but is waiting: %s", st.Name, name, st.State.Waiting.Reason), ""})
 		}
 	}
 	return all
@@ -135,7 +135,7 @@ func (d *doctor) wishFindings() []finding {
 	if w := d.subject.workload; w != nil {
 		for _, name := range slices.Sorted(maps.Keys(w.meta.Annotations)) {
 			if _, placed := m.Annotations[name]; !placed && strings.HasPrefix(name, ask.Prefix) {
-				problem(fmt.Sprintf("the annotation %s is on %s, and not on the template of its pods, so it has no effect", name, w),
+				problem(fmt.Sprintf("the annotation %s is on %s, not on the template of its pods, so it has no effect", name, w),
 					"put it into spec.template.metadata.annotations")
 			}
 		}
@@ -162,7 +162,7 @@ func (d *doctor) namespaceFindings(label string) []finding {
 	var all []finding
 	value, labelled := d.namespace.Labels[ask.NamespaceLabel]
 	if labelled && value != ask.NamespaceEnabled {
-		all = append(all, finding{markProblem, fmt.Sprintf("the label %s of the namespace is %q, which asks for nothing", ask.NamespaceLabel, value), "write " + ask.NamespaceEnabled})
+		all = append(all, finding{markProblem, fmt.Sprintf("the label %s of the namespace is %q, which has no effect", ask.NamespaceLabel, value), "write " + ask.NamespaceEnabled})
 	}
 	if _, wrong := d.namespace.Labels[ask.InjectLabel]; wrong {
 		all = append(all, finding{markProblem, fmt.Sprintf("the namespace has the label %s, which is for pods", ask.InjectLabel),
@@ -170,7 +170,7 @@ func (d *doctor) namespaceFindings(label string) []finding {
 	}
 	asks := label == "true" || label != "false" && value == ask.NamespaceEnabled
 	if asks && len(d.hooks.configs) > 0 && !d.hooks.configs[0].selects(d.namespace.Labels, d.subject.meta.Labels) {
-		text := "the selectors of the injector's webhook leave the pod out"
+		text := "the selectors of the injector's webhook exclude the pod"
 		if d.subject.namespace == d.hooks.namespaceName() || d.subject.namespace == "kube-system" {
 			text = "no pod in namespace " + d.subject.namespace + " is ever injected"
 		}
@@ -190,7 +190,7 @@ func (config hookConfig) selects(namespace, pod map[string]string) bool {
 func (d *doctor) trialFindings() []finding {
 	switch s := d.trial.injected; {
 	case s == nil:
-		return []finding{{markProblem, "a new pod would get no sidecar: the API server does not ask the injector, or gets no answer", "what is wrong is above; else see the log of the API server"}}
+		return []finding{{markProblem, "a new pod would get no sidecar: the API server does not call the injector, or gets no answer", "if no cause is shown above, see the log of the API server"}}
 	case s.Refused != "":
 		return []finding{{markProblem, "the injector refuses: " + strings.Join(s.Errors, "; "), ""}}
 	}
@@ -230,12 +230,12 @@ func (d *doctor) sidecarFindings() []finding {
 		}
 		if l := a.status.Levels; l != nil {
 			for _, file := range l.OtherLogs {
-				all = append(all, finding{markProblem, "a JVM logs outside of the source, and waits for that disk: " + file, "write that log below /var/log/jvm, which is shipped"})
+				all = append(all, finding{markProblem, "a JVM logs outside the source, and waits for that disk: " + file, "write that log below /var/log/jvm, which is shipped"})
 			}
 		}
 		if a.err == nil && a.status.Read.Lines == 0 && len(a.status.Streams) == 0 && a.status.UptimeSeconds > silence {
-			all = append(all, finding{markProblem, fmt.Sprintf("no JVM has written a log for the sidecar of %s in %.0f s", a.of, a.status.UptimeSeconds),
-				"check that the JVM is in the container that the injector chose, and that its launcher keeps the options of the environment"})
+			all = append(all, finding{markProblem, fmt.Sprintf("the sidecar of %s has waited %.0f s, and no JVM has written a log", a.of, a.status.UptimeSeconds),
+				"check that the JVM is in the container that the injector chose, and that its launcher keeps the options from the environment"})
 		}
 	}
 	memory := p.footprints()

@@ -32,7 +32,7 @@ func TestDoctorJudgesTheCABundle(t *testing.T) {
 	for _, c := range []struct{ name, bundle, want string }{
 		{"current", good, ""},
 		{"an old one beside it", old + good, ""},
-		{"expired", old, "has expired on"},
+		{"expired", old, "expired on"},
 		{"empty", "", "has no CA"},
 		{"garbage", "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n", "has no CA"},
 	} {

@@ -26,8 +26,8 @@ Examples:
   kubectl ullage incident deploy/web --around 16:45
   kubectl ullage incident web-0 --threads --output now.zip
 
-TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it means
-several pods, the command takes the oldest ready one and names it on stderr.
+TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it matches
+several pods, the command uses the oldest ready one and names it on stderr.
 
 It runs 'ullage incident' in the sidecar and takes the same values. Without
 --around, the archive is about the time up to now. --threads and --histogram

@@ -18,13 +18,13 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of pods log. They are not
-restarted.
+const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of pods log, without a
+restart.
 
 Usage:
   kubectl ullage levels TARGET [-w | -o json]           what they log now
   kubectl ullage levels TARGET SELECTION [--for 10m] [--stream S]
-                                                        raise it for a time
+                                                        raise it for a while
   kubectl ullage levels TARGET --app LEVELS [--for 10m] raise the application's
   kubectl ullage levels TARGET --reset                  end the raise now
 
@@ -35,26 +35,26 @@ Examples:
   kubectl ullage levels deploy/web 'gc*=debug' --for 5m
   kubectl ullage levels deploy/web -w
 
-TARGET is a pod, or all pods of a workload, as deploy/NAME, or of a label, -l
-SELECTOR. A pod that has no sidecar, or whose sidecar does not answer, is
-reported, and the other pods are raised all the same.
+TARGET is a pod, a workload such as deploy/web, or -l SELECTOR; the command
+changes all pods that it matches. A pod that has no sidecar, or whose sidecar
+does not answer, is reported, and the other pods are raised all the same.
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
 JVM logs by itself. It raises the outputs whose lines show their level, or with
---stream the ones whose stream matches. The command writes it into the pod's
-annotations ullage.dev/log, log-for, log-stream and log-id, replaces their
-values, and waits until every JVM has it. Where the pod's kubelet is late with
-the annotations, the command reports that and annotates the pod again. When the
-time is over, the sidecar returns the JVMs to their own level. Each call writes
-a new log-id, so the same selection can be raised again.
+--stream the outputs whose stream matches. The command writes it into the pod's
+annotations ullage.dev/log, log-for, log-stream and log-id, replacing earlier
+values, and waits until every JVM has it. If the pod's kubelet is late with the
+annotations, the command reports that and annotates the pod again. When the time
+is up, the sidecar restores the JVMs' own levels. Each call writes a new log-id,
+so the same selection can be raised again.
 
 --app raises the application's events, of all loggers or of some, by app-log,
 app-log-for and app-log-id. The verbs of 'ullage levels' are understood too:
 list, set, and reset, which is --reset.
 
-It exits with 1 if a JVM does not have the selection when --timeout is over,
-which counts for each pod by itself. The annotations stay, and take effect when
-the cause is fixed.
+It exits with 1 if a JVM does not have the selection after --timeout, which
+applies to each pod separately. The annotations stay, and take effect when the
+cause is fixed.
 `
 
 // Names of the annotations.
@@ -87,8 +87,8 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.labelFlags(fs)
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
 	fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`")
-	fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVELS`, as debug or com.acme=debug,org.hibernate.SQL=trace")
-	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
+	fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVELS` such as debug or com.acme=debug,org.hibernate.SQL=trace")
+	fs.BoolVar(&c.reset, "reset", false, "end the raise that the annotations ask for")
 	settings.DurationVar(fs, &c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
 	cli.JSONFlags(fs, &c.json, "print what the JVMs log as JSON")
 	cli.WatchFlags(fs, &c.watch)
@@ -118,11 +118,11 @@ func (c *levelsConfig) validate(args []string) []error {
 	case verb == "set" && c.app == "" && len(args) == 0:
 		return append(bad, errors.New("no selection given: write it like 'gc*=debug,safepoint=info'"))
 	case c.app != "" && (len(args) > 0 || c.stream != "" || c.reset || c.json || c.watch):
-		return append(bad, errors.New("--app raises events: it takes neither a selection nor --stream, --reset, --json or --watch"))
+		return append(bad, errors.New("--app raises events: leave out the selection, --stream, --reset, --json and --watch"))
 	case c.app != "":
 		return append(bad, c.parse(map[string]string{appLogKey: c.app, appLogForKey: c.lasts})...)
 	case (c.json || c.watch) && (len(args) > 0 || c.reset):
-		return append(bad, errors.New("--json and --watch show what JVMs log: they take neither a selection nor --reset"))
+		return append(bad, errors.New("--json and --watch show what JVMs log: leave out the selection and --reset"))
 	case len(args) == 0 && c.lasts != "":
 		return append(bad, errors.New("--for needs a selection; write it like 'gc*=debug,safepoint=info'"))
 	case len(args) == 0 && c.stream != "":
@@ -130,9 +130,9 @@ func (c *levelsConfig) validate(args []string) []error {
 	case len(args) == 0:
 		return bad
 	case c.reset:
-		return append(bad, errors.New("--reset takes no selection: it takes back what was raised"))
+		return append(bad, errors.New("--reset ends the raise: leave out the selection"))
 	case strings.TrimSpace(args[0]) == "":
-		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or take --reset"))
+		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or use --reset"))
 	}
 	bad = append(bad, c.parse(map[string]string{logKey: args[0], logForKey: c.lasts, logStreamKey: c.stream})...)
 	return append(bad, cli.Unexpected(args[1:])...)
@@ -196,9 +196,9 @@ func levelsCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	}
 	switch {
 	case o.annotated && cfg.reset:
-		o.err = fmt.Errorf("%w\nthe annotations are gone; the sidecar goes on trying", o.err)
+		o.err = fmt.Errorf("%w\nthe annotations are removed; the sidecar keeps trying", o.err)
 	case o.annotated:
-		o.err = fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", o.err, cfg.target)
+		o.err = fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' removes them", o.err, cfg.target)
 	}
 	return e.Fail("levels", o.err)
 }

@@ -60,7 +60,7 @@ func (d *delivery) unseen(ctx context.Context) {
 		return
 	}
 	pod := printable.Line(d.of.pod)
-	d.shown.line("%s: the sidecar has not seen the annotations after %s: the kubelet writes them into the pod mostly within 2s, and within 90s at the latest; annotating the pod again",
+	d.shown.line("%s: the sidecar has not seen the annotations after %s: the kubelet usually writes them into the pod within 2s, and at the latest within 90s; annotating the pod again",
 		pod, time.Since(d.began).Round(time.Second))
 	err := d.annotate(ctx, []string{d.idKey + "=" + newID()})
 	if err == nil {

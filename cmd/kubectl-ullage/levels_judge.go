@@ -29,7 +29,7 @@ type judge func(before, now *admin.Levels) verdict
 // poll queries a sidecar until nothing is left to wait for, or ctx ends. If a sidecar does not answer, poll waits,
 // because the sidecar may have been restarted.
 func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict {
-	v := verdict{waiting: []string{"the sidecar was not asked yet"}}
+	v := verdict{waiting: []string{"the sidecar has not been asked yet"}}
 	for {
 		_, st, err := before.of.ask(ctx)
 		switch {
@@ -61,7 +61,7 @@ func levelsOff(l *admin.Levels) bool { return l == nil || l.Off }
 // injector's warnings say so.
 func (a answer) whyOff() error {
 	if u := a.status.JVMUser; u != nil {
-		return fmt.Errorf("the sidecar runs as another user than the JVM, and cannot change log levels: %s in the securityContext of the pod template", u.Advice)
+		return fmt.Errorf("the sidecar cannot change log levels, because it does not run as the JVM's user: %s in the securityContext of the pod template", u.Advice)
 	}
 	var warned []string
 	for _, text := range a.of.warnings {
@@ -70,7 +70,7 @@ func (a answer) whyOff() error {
 		}
 	}
 	if len(warned) > 0 {
-		return fmt.Errorf("the sidecar does not change log levels, and the injector said why: %s", strings.Join(warned, "; "))
+		return fmt.Errorf("the sidecar does not change log levels; the injector's reason: %s", strings.Join(warned, "; "))
 	}
 	return errOff
 }
@@ -119,7 +119,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 	}
 	for _, a := range now.Annotations {
 		if w.wrote(a) {
-			return verdict{failed: []string{fmt.Sprintf("the sidecar does not take the annotation %s %q: %s", a.Key, a.Value, a.Problem)}}
+			return verdict{failed: []string{fmt.Sprintf("the sidecar refuses the annotation %s %q: %s", a.Key, a.Value, a.Problem)}}
 		}
 	}
 	unseen := verdict{unseen: true, waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
@@ -167,7 +167,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 	for _, j := range l.JVMs {
 		switch {
 		case j.Applied == selection && j.Error == "":
-			v.done = append(v.done, fmt.Sprintf("pid %d: %s on top of its own, on %s", j.PID, selection, strings.Join(j.Outputs, ", ")))
+			v.done = append(v.done, fmt.Sprintf("pid %d: %s in addition to its own, on %s", j.PID, selection, strings.Join(j.Outputs, ", ")))
 		case j.Error == "":
 			v.waiting = append(v.waiting, fmt.Sprintf("pid %d does not have it yet", j.PID))
 		case !slices.Contains(l.Errors, j.Error):
@@ -194,11 +194,11 @@ func judgeReset(before, now *admin.Levels) verdict {
 		return verdict{done: []string{"the sidecar does not change log levels"}}
 	}
 	if now.App != nil && now.App.Cause == fromAnnotation {
-		return verdict{unseen: true, waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
+		return verdict{unseen: true, waiting: []string{"the sidecar has not yet seen that the annotations are gone"}}
 	}
 	if r := now.Raise; r != nil {
 		if r.Cause == fromAnnotation {
-			return verdict{unseen: true, waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
+			return verdict{unseen: true, waiting: []string{"the sidecar has not yet seen that the annotations are gone"}}
 		}
 		return verdict{done: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, printable.Until(r.Until), r.Why)}}
 	}
@@ -217,7 +217,7 @@ func judgeReset(before, now *admin.Levels) verdict {
 	}
 	if before != nil {
 		if before.App != nil && now.App == nil {
-			v.done = append(v.done, "the application's events: its own levels again, without "+before.App.Level)
+			v.done = append(v.done, "the application's events: their own levels again, without "+before.App.Level)
 		}
 		for _, j := range before.JVMs {
 			if j.Applied != "" {

@@ -58,12 +58,12 @@ func levelRows(st admin.Status) [][2]string {
 	}
 	l := st.Levels
 	if l == nil {
-		row("log level", "the JVM's own: the sidecar leaves it alone (--attach off)")
+		row("log level", "the JVM's own: the sidecar does not change it (--attach off)")
 		return rows
 	}
 	switch r := l.Raise; {
 	case l.Off:
-		row("log level", "the JVM's own: the sidecar leaves it alone (--attach off)")
+		row("log level", "the JVM's own: the sidecar does not change it (--attach off)")
 	case r == nil:
 		row("log level", "the JVM's own")
 	default:

@@ -28,7 +28,7 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 	another := *mine
 	another.Stream = "gc.log"
 	has := admin.JVM{PID: 1, Applied: ours.selection, Outputs: []string{"file=a", "file=b"}}
-	const has1, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:00, in 10m0s"
+	const has1, until = "pid 1: gc*=debug in addition to its own, on file=a, file=b", "until 12:10:00, in 10m0s"
 	unseen := []string{"the sidecar has not seen the annotations yet (it needs --annotations)"}
 	for name, c := range map[string]struct {
 		now  *admin.Levels
@@ -88,7 +88,7 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		want verdict
 	}{
 		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}}},
-		"not seen":     {&admin.Levels{Raise: raised("annotation", "gc=debug", time.Minute)}, verdict{unseen: true, waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}},
+		"not seen":     {&admin.Levels{Raise: raised("annotation", "gc=debug", time.Minute)}, verdict{unseen: true, waiting: []string{"the sidecar has not yet seen that the annotations are gone"}}},
 		"on the way":   {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug"}}}, verdict{waiting: []string{"pid 1 has gc=debug yet"}}},
 		"fails":        {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug", Error: "busy"}}}, verdict{waiting: []string{"busy"}}},
 		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},
@@ -122,7 +122,7 @@ func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
 		"other levels":       {&admin.Levels{App: &another}, unseen},
 		"a selection raised": {&admin.Levels{Raise: raised(fromCommand, "gc=debug", time.Hour)}, unseen},
 		"a bad annotation of ours": {&admin.Levels{Annotations: []admin.Annotation{{Key: appLogKey, Value: "com.acme=debug", Problem: "no"}}},
-			verdict{failed: []string{`the sidecar does not take the annotation ullage.dev/app-log "com.acme=debug": no`}}},
+			verdict{failed: []string{`the sidecar refuses the annotation ullage.dev/app-log "com.acme=debug": no`}}},
 		"levels alone": {&admin.Levels{Off: true}, verdict{failed: []string{errOff.Error()}}},
 		"a command's": {&admin.Levels{App: &command}, verdict{failed: []string{"'ullage levels set' has raised the application's events to com.acme=debug until 12:10:00, " +
 			"and a command overrides annotations: end that raise first, with 'ullage levels reset' in the sidecar"}}},
@@ -135,7 +135,7 @@ func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
 	if v := judgeReset(before, before); !v.unseen {
 		t.Errorf("with the raise, a reset is %+v", v)
 	}
-	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events: its own levels again, without com.acme=debug"}) {
+	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events: their own levels again, without com.acme=debug"}) {
 		t.Errorf("without the raise, a reset is %+v", v)
 	}
 }

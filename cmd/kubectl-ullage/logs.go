@@ -31,16 +31,16 @@ Examples:
   kubectl ullage logs web-0 --marks --since 1h
   kubectl ullage logs web-0 --gaps --since 24h
 
-TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it means
-several pods, the command takes the oldest ready one and names it on stderr.
+TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it matches
+several pods, the command uses the oldest ready one and names it on stderr.
 
-It runs 'ullage logs' in the sidecar and takes the same values. T is a duration
-before now (10m, 36h), a time with its zone, or a local one (16:45,
+It runs 'ullage logs' in the sidecar and accepts the same values. T is a
+duration before now (10m, 36h), a time with its zone, or a local time (16:45,
 2026-11-20T16:45); D is a duration, by default 30s. --tail prints only the last
 N lines of the output. L is trace, debug, info, warning or error; S is a pattern
-such as 'gc*.log'. Every byte of a line is as the JVM wrote it; but on a
-terminal, a control character is printed like \x1b. Several streams are merged
-by time, and each line then begins with the name of its stream.
+such as 'gc*.log'. Every byte of a line is as the JVM wrote it; on a terminal,
+however, control characters are printed like \x1b. Several streams are merged by
+time, and each line then begins with the name of its stream.
 
 --marks lists events instead of lines: starts and ends of JVMs, changes of log
 levels, gaps, and so on. --gaps lists only the places where lines are missing,
@@ -68,7 +68,7 @@ type logsConfig struct {
 var catTimes = [...]struct{ name, usage string }{
 	{"since", "only lines at `T` or later: a duration before now, or a time"},
 	{"until", "only lines up to `T`, as for --since"},
-	{"around", "only lines close to `T`, as for --since: within --within before and after it"},
+	{"around", "only lines close to `T`, as for --since: at most --within before or after it"},
 }
 
 // groups returns the flags under the titles of the help. A time without a zone is in the zone of now.
@@ -84,8 +84,8 @@ func (c *logsConfig) linesFlags(fs *flag.FlagSet, now time.Time) {
 	for i, t := range catTimes {
 		zonedVar(fs, &c.times[i], t.name, now, t.usage)
 	}
-	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (by default 30s)")
-	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
+	fs.StringVar(&c.within, "within", "", "how far from --around lines may be, as a `DURATION` (by default 30s)")
+	fs.StringVar(&c.tail, "tail", "", "only the last `N` of these lines")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 }
@@ -94,8 +94,8 @@ func (c *logsConfig) outputFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.follow, "follow", false, "print what is there, then what is added, until interrupted")
 	fs.BoolVar(&c.follow, "f", false, "short for --follow")
 	fs.BoolVar(&c.gaps, "gaps", false, "list where lines are missing, instead of printing lines")
-	fs.BoolVar(&c.marks, "marks", false, "list what the sidecar has marked, and where lines are missing, instead of printing lines")
-	cli.JSONFlags(fs, &c.json, "print each line, or with --gaps or --marks each place, as a JSON object")
+	fs.BoolVar(&c.marks, "marks", false, "list the sidecar's marks, and where lines are missing, instead of printing lines")
+	cli.JSONFlags(fs, &c.json, "print each line, or each row of --gaps or --marks, as a JSON object")
 	fs.StringVar(&c.format, "format", "", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 }
 
@@ -182,12 +182,12 @@ func destination(ctx context.Context, s sidecar) (string, error) {
 	if dest == "" {
 		_, st, err := s.ask(ctx)
 		if err != nil {
-			return "", fmt.Errorf("ask the sidecar where it persists: %w", err)
+			return "", fmt.Errorf("ask the sidecar for its destination: %w", err)
 		}
 		dest = st.Destination
 	}
 	if !path.IsAbs(dest) {
-		return "", fmt.Errorf("the sidecar persists in %q, which is not an absolute path", dest)
+		return "", fmt.Errorf("the sidecar's destination is %q, which is not an absolute path", dest)
 	}
 	return dest, nil
 }

@@ -33,22 +33,22 @@ func commandLine(c *cluster) cli.Program {
 		return func(ctx context.Context, args []string, e cli.Env) int { return run(ctx, args, e, *c) }
 	}
 	return cli.Program{
-		About: `kubectl ullage shows and controls the ullage sidecars of pods, which ship the
-logs of JVMs.
+		About: `kubectl ullage shows and controls the ullage sidecars of pods, which ship JVM
+logs.
 `,
 		Flags:     c.flags,
 		Elsewhere: map[string]string{"run": "ullage", "prune": "ullage"},
 		Commands: []cli.Command{
-			{Name: "levels", Summary: "show what the JVMs of pods log, raise it for a time", Run: at(levelsCmd)},
+			{Name: "levels", Summary: "show what the JVMs of pods log, raise it for a while", Run: at(levelsCmd)},
 			{Name: "status", Summary: "the state of the sidecars, as a table", Run: at(statusCmd)},
-			{Name: "top", Summary: "headroom and lag, the worst first", Run: at(topCmd)},
+			{Name: "top", Summary: "budget used, headroom and lag, the worst first", Run: at(topCmd)},
 			{Name: "logs", Summary: "print what was persisted", Run: at(logsCmd)},
 			{Name: "check", Summary: "report whether what was persisted is complete", Run: at(checkCmd)},
 			{Name: "pauses", Summary: "print how long the application was stopped, by cause", Run: at(pausesCmd)},
 			{Name: "open", Summary: "the live page of a pod, in the browser", Run: at(openCmd)},
 			{Name: "report", Summary: "a report of what was persisted, in the browser", Run: at(reportCmd)},
 			{Name: "incident", Summary: "what is known about an incident, as one archive", Run: at(incidentCmd)},
-			{Name: "adopt", Summary: "ship the log of a JVM that has no sidecar, for a time", Run: at(adoptCmd)},
+			{Name: "adopt", Summary: "ship the log of a JVM that has no sidecar, for a while", Run: at(adoptCmd)},
 			{Name: "doctor", Summary: "why a pod has no sidecar, or what is wrong with it", Run: at(doctorCmd)},
 			cli.Version(version),
 		},
@@ -73,16 +73,16 @@ deployments.apps/web. Of a workload, levels, status and top take all pods; logs,
 check, pauses, open, report, incident and adopt take one, the oldest that is
 ready, and say which on stderr; doctor looks at the template and the newest pod.
 
-Every command but version takes -n, --context and --kubeconfig, as kubectl does,
-and -l SELECTOR instead of TARGET; status and top take -A as well. Flags may be
-before or after names.
+Every command except version accepts -n, --context and --kubeconfig, as kubectl
+does, and -l SELECTOR instead of TARGET; status and top also accept -A. Flags may
+be before or after names.
 
-It runs the kubectl on the PATH, or the program in $KUBECTL. It needs the right
-to get and list pods and to exec in them (create pods/exec), for a workload the
-right to get it; 'levels' also needs the right to patch pods, 'open' to forward
-ports (create pods/portforward), 'adopt' to update pods/ephemeralcontainers, and
-'doctor' says which rights it lacks. Roles for people on call, without that of
-'adopt':
+It runs the kubectl on the PATH, or the program in $KUBECTL. It needs the rights
+to get and list pods and to exec in them (create pods/exec), and to get a
+workload that you name; 'levels' also needs the right to patch pods, 'open' to
+forward ports (create pods/portforward), 'adopt' to update
+pods/ephemeralcontainers, and 'doctor' reports which rights it lacks. Roles for
+people on call, without the rights of 'adopt':
 ` + build.Docs + `plugin.md#rights
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.

@@ -62,5 +62,5 @@ func (p pod) whyMissing() error {
 	if err == nil && s.Refused != "" {
 		return errors.New("not injected: " + strings.Join(s.Errors, "; "))
 	}
-	return fmt.Errorf("it asks for a sidecar and has none: see 'kubectl ullage doctor %s'", p.Metadata.Name)
+	return fmt.Errorf("it asks for a sidecar but has none: see 'kubectl ullage doctor %s'", p.Metadata.Name)
 }

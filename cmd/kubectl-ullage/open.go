@@ -35,8 +35,8 @@ the command takes the oldest that is ready, and says on stderr which that is.
 
 It forwards a port of this machine to the sidecar's admin HTTP, prints the URL,
 opens it in the browser, and forwards until Ctrl-C. Only this machine can use
-the port. Without a browser, open the URL yourself; BROWSER names another
-browser.
+the port. If there is no browser, open the URL yourself; set BROWSER to use
+another one.
 
 A pod with several JVM containers has a sidecar for each: -c names one. It needs
 the right to forward ports (create pods/portforward).
@@ -102,7 +102,7 @@ func (s sidecar) adminPort() (uint16, error) {
 	}
 	// kubectl forwards to the pod's loopback address.
 	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsUnspecified() && !ip.IsLoopback() {
-		return 0, fmt.Errorf("its admin HTTP listens on %s alone, and ports are forwarded to 127.0.0.1: open http://%s/ from where that is reachable", ip, listen)
+		return 0, fmt.Errorf("its admin HTTP listens only on %s, but ports are forwarded to 127.0.0.1: open http://%s/ from where that address is reachable", ip, listen)
 	}
 	return uint16(port), nil
 }

@@ -30,7 +30,7 @@ func outdated(answers []answer, own string) string {
 		return ""
 	}
 	slices.SortFunc(older, compareVersions)
-	return fmt.Sprintf("%d of %d sidecars run an older version than %s (%s): restart their pods",
+	return fmt.Sprintf("%d of %d sidecars are older than %s (%s): restart their pods",
 		len(older), len(all), newest, strings.Join(slices.Compact(older), ", "))
 }
 

@@ -14,11 +14,11 @@ func TestSidecarsOfAnOlderVersionAreCounted(t *testing.T) {
 	}{
 		{nil, "v0.2.0", ""},
 		{[]string{"v0.2.0", "v0.2.0", "?", ""}, "v0.2.0", ""},
-		{[]string{"v0.2.0", "v0.10.0", "v0.2.0"}, "v0.9.0", "2 of 3 sidecars run an older version than v0.10.0 (v0.2.0): restart their pods"},
-		{[]string{"v0.2.0-rc.1", "v0.2.0", "v0.1.9"}, "(devel)", "2 of 3 sidecars run an older version than v0.2.0 (v0.1.9, v0.2.0-rc.1): restart their pods"},
-		{[]string{"v0.2.0", "v0.2.0"}, "0.3.0", "2 of 2 sidecars run an older version than 0.3.0 (v0.2.0): restart their pods"},
+		{[]string{"v0.2.0", "v0.10.0", "v0.2.0"}, "v0.9.0", "2 of 3 sidecars are older than v0.10.0 (v0.2.0): restart their pods"},
+		{[]string{"v0.2.0-rc.1", "v0.2.0", "v0.1.9"}, "(devel)", "2 of 3 sidecars are older than v0.2.0 (v0.1.9, v0.2.0-rc.1): restart their pods"},
+		{[]string{"v0.2.0", "v0.2.0"}, "0.3.0", "2 of 2 sidecars are older than 0.3.0 (v0.2.0): restart their pods"},
 		{[]string{"v0.2.0", "v0.2.0"}, "0f14225f", ""}, // a build of a commit
-		{[]string{"v0.2.0"}, "0.2.0", ""},              // the same version, written differently
+		{[]string{"v0.2.0"}, "0.2.0", ""}, // the same version, written differently
 	} {
 		var answers []answer
 		for _, v := range c.versions {

@@ -249,7 +249,7 @@ func whyDown(p pod, name string) string {
 			return "the sidecar does not run: " + st.State.Waiting.Reason
 		}
 	}
-	return "the sidecar does not run: the pod is " + p.Status.Phase
+	return "the sidecar is not running: the pod is " + p.Status.Phase
 }
 
 // errNoSidecar is the error for a named pod that has no sidecar.
@@ -282,6 +282,6 @@ func (c cluster) running(p pod) ([]sidecar, error) {
 }
 
 // errNoPod is the error for a name that no pod has.
-var errNoPod = errors.New("no such pod in the namespace: see 'kubectl get pods'")
+var errNoPod = errors.New("there is no such pod in the namespace: see 'kubectl get pods'")
 
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)

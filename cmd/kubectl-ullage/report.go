@@ -21,8 +21,8 @@ import (
 // maxReport limits the size of a report in bytes. The report of a day's log is under 2 MB.
 const maxReport = 16 << 20
 
-const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted and
-opens it in the browser: pauses, heap, rates, stalls, gaps, on one page that
+const reportAbout = `kubectl ullage report makes a report from what a pod's sidecar has persisted and
+opens it in the browser: pauses, heap, rates, stalls and gaps, on one page that
 needs no network.
 
 Usage:
@@ -40,13 +40,13 @@ takes the oldest that is ready, and says on stderr which that is. Or it is -l
 SELECTOR: of several pods, the page is one table, each pod a row, the outliers
 first. A pod that cannot be read is named there and on stderr.
 
-It runs 'ullage report --json' in the sidecar, makes a page of the figures, and
-writes it into FILE: POD-report.html in the current directory (of several pods
-pods-report.html), or with a number where there is such a file. Nothing that
-the container sends is run in the browser. T is a duration before now (10m,
-36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45). It prints
-the name of the file. Without a browser, open the file yourself; BROWSER names
-another browser.
+It runs 'ullage report --json' in the sidecar, makes a page from the figures,
+and writes it to FILE: by default POD-report.html in the current directory
+(pods-report.html for several pods), with a number if that file exists. Nothing
+that the container sends is run in the browser. T is a duration before now (10m,
+36h), a time with its zone, or a local time (16:45, 2026-11-20T16:45). The
+command prints the name of the file. If there is no browser, open the file
+yourself; set BROWSER to use another one.
 
 With -o json it prints the figures instead. With -l they are those of the table,
 also of a single pod.
@@ -67,14 +67,14 @@ func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.since, "since", now, "only lines at `T` or later: a duration before now, or a time")
 	zonedVar(fs, &c.until, "until", now, "only lines up to `T`, as for --since")
-	fs.StringVar(&c.output, "output", "", "`FILE` to write the page into; one that exists is replaced")
+	fs.StringVar(&c.output, "output", "", "`FILE` to write the page to; an existing file is replaced")
 	cli.JSONFlags(fs, &c.json, "print the figures as JSON, as 'ullage report --json' does")
 }
 
 func (c *reportConfig) validate(args []string) []error {
 	bad := c.single.validate(args)
 	if c.json && c.output != "" {
-		bad = append(bad, errors.New("-o json prints the figures, and --output names the file of a page: use one of them"))
+		bad = append(bad, errors.New("-o json prints the figures, but --output names the file of a page: use one of them"))
 	}
 	return bad
 }

@@ -63,7 +63,7 @@ func (s *single) find(ctx context.Context, e cli.Env, name string) (sidecar, err
 		return sidecar{}, fmt.Errorf("pod %s has no sidecar %q: it has %s", found[0].pod, s.container, strings.Join(names, ", "))
 	}
 	if len(found) > 1 {
-		fmt.Fprintf(e.Stderr, "kubectl ullage %s: this is %s; -c names another of %s\n", name, names[0], strings.Join(names, ", "))
+		fmt.Fprintf(e.Stderr, "kubectl ullage %s: using %s; -c selects another of %s\n", name, names[0], strings.Join(names, ", "))
 	}
 	return found[0], nil
 }

@@ -26,27 +26,26 @@ Examples:
   kubectl ullage status -A
   kubectl exec POD -c ullage -- ullage status    # the full state of one sidecar
 
-TARGET is a pod, or a workload for all its pods that have not ended, as
-deploy/web. Without names it asks every pod of the namespace that has an ullage
-sidecar and lists the pods that should have one and have none. A pod with
-several JVM containers has a sidecar, and a row, for each.
+TARGET is a pod, or a workload such as deploy/web for all its pods that have not
+ended. Without a TARGET it asks every pod of the namespace that has an ullage
+sidecar and lists the pods that should have one but do not. A pod with several
+JVM containers has a sidecar, and a row, for each.
 
   READY     whether it persists what it reads
-  USED      the used part of the budget, which is what the log may use of the tmpfs
+  USED      how much of the budget (the part of the tmpfs for logs) is used
   BACKLOG   bytes that the JVM has written and that are not yet durable
   LAG       age of the oldest line that is not yet durable
   LEVEL     "own", or what the level was raised to, and for how much longer;
             "off": the sidecar does not change levels
   ERRORS    what is wrong, or why the sidecar cannot be reached
 
-Where sidecars are older than others or than this program, as after an upgrade
-of the injector, a line on stderr says how many: an old one stays until its pod
-is recreated.
+If sidecars are older than others or than this program, as after an upgrade of
+the injector, a line on stderr reports how many: a pod keeps its old sidecar
+until it is recreated.
 
-It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks
-the sidecar that it should have. Pods of namespaces with the label
-ullage.dev/injection are known to lack theirs only to those who may list
-namespaces.
+It exits with 1 if a sidecar that should run cannot be reached, or if a pod
+lacks the sidecar that it should have. To find such pods in namespaces with the
+label ullage.dev/injection, you need the right to list namespaces.
 `
 
 func statusCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {

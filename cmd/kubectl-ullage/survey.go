@@ -52,7 +52,7 @@ func (s *survey) validate(args []string) []error {
 		}
 	}
 	if len(args) > 0 && (s.cluster.all || s.cluster.selector != "") {
-		bad = append(bad, errors.New("names do not go together with -l or -A: use one or the other"))
+		bad = append(bad, errors.New("names cannot be combined with -l or -A: use one or the other"))
 	}
 	return bad
 }
@@ -178,7 +178,7 @@ func (s *survey) outcome(name string, e cli.Env, answers []answer) int {
 		if s.cluster.all {
 			where = "in any namespace"
 		}
-		fmt.Fprintf(e.Stderr, "kubectl ullage %s: no pod %s that was asked for has an ullage sidecar (label ullage.dev/inject: \"true\")\n", name, where)
+		fmt.Fprintf(e.Stderr, "kubectl ullage %s: no matching pod %s has an ullage sidecar (label ullage.dev/inject: \"true\")\n", name, where)
 	}
 	for _, a := range answers {
 		if a.err != nil && !a.of.ended {

@@ -59,14 +59,14 @@ func parseTarget(arg string) (target, error) {
 			return target{kind, name}, nil
 		}
 	}
-	return target{}, fmt.Errorf("%q is neither the name of a pod nor that of a workload: write it like web-0 or deploy/web", arg)
+	return target{}, fmt.Errorf("%q is not the name of a pod or workload: write it like web-0 or deploy/web", arg)
 }
 
 // errNoTarget is the error for a command that needs a target and got none.
-var errNoTarget = errors.New("no pod is given: name one that 'kubectl get pods' shows, or a workload as deploy/web, or -l SELECTOR")
+var errNoTarget = errors.New("no pod given: name a pod that 'kubectl get pods' shows, a workload such as deploy/web, or -l SELECTOR")
 
 // errNameAndLabel is the error for a command that got both a name and a label.
-var errNameAndLabel = errors.New("a name does not go together with -l: use one or the other")
+var errNameAndLabel = errors.New("a name cannot be combined with -l: use one or the other")
 
 // workload is an object that creates pods from a template.
 type workload struct {

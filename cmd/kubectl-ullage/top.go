@@ -22,13 +22,13 @@ Examples:
   kubectl ullage top -l app=web -w
   kubectl ullage top deploy/web sts/db
 
-TARGET is a pod, or a workload for all its pods, as deploy/web.
+TARGET is a pod, or a workload such as deploy/web for all its pods.
 
-Sidecars that cannot be reached come first. The others follow by the used part
-of their budget, in tenths, and among equals by lag, the greatest first. Pods
+Sidecars that cannot be reached are listed first. The others follow by how much
+of their budget is used, in tenths, and then by lag, the greatest first. Pods
 that have ended are left out.
 
-  USED      the used part of the budget, which is what the log may use of the tmpfs
+  USED      how much of the budget (the part of the tmpfs for logs) is used
   HEADROOM  free bytes of the tmpfs that the JVM writes to
   BACKLOG   bytes that the JVM has written and that are not yet durable
   LAG       age of the oldest line that is not yet durable

@@ -19,8 +19,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/kubeapi"
 )
 
-const checkAbout = `ullage-injector check checks the settings of 'serve', by the same code, and
-serves nothing. All that is wrong is on stderr, and the exit status is 2 then.
+const checkAbout = `ullage-injector check checks the settings of 'serve', with the same code,
+without serving. It reports all mistakes on stderr, and then exits with 2.
 
 Usage:
   ullage-injector check --config FILE [flags of 'serve']
@@ -51,7 +51,7 @@ func checkCmd(_ context.Context, args []string, e cli.Env) int {
 		}
 		fs.Visit(func(f *flag.Flag) {
 			if f.Name != manifestFlag {
-				bad = append(bad, fmt.Errorf("--%s does not go with -%s: the file has the settings", f.Name, manifestFlag))
+				bad = append(bad, fmt.Errorf("--%s cannot be combined with -%s: the file has the settings", f.Name, manifestFlag))
 			}
 		})
 		return bad
@@ -97,7 +97,7 @@ func (i injector) check(e cli.Env) int {
 	cfg.open = func(name string) (io.ReadCloser, error) {
 		text, ok := i.files[path.Clean(name)]
 		if !ok {
-			return nil, fmt.Errorf("%s is in no ConfigMap of the file that %s mounts", name, i.name)
+			return nil, fmt.Errorf("%s is not in any ConfigMap that %s mounts", name, i.name)
 		}
 		return io.NopCloser(strings.NewReader(text)), nil
 	}

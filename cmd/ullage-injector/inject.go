@@ -28,14 +28,14 @@ Examples:
   ullage-injector inject --image localhost/ullage:v1 -f app.yaml | kubectl apply -f -
   ullage-injector inject --image localhost/ullage:v1 --default buffer=128Mi -f app.yaml
 
-It injects the pods and pod templates of workloads that have the label
-ullage.dev/inject: "true". It prints the whole file, other documents as they
-are. What was done, and warnings, are on stderr.
+It injects the pods and the pod templates of workloads that have the label
+ullage.dev/inject: "true". It prints the whole file; other documents are
+unchanged. What was done is reported on stderr, with warnings.
 
-If an object asks for a sidecar and gets none, nothing is printed and the exit
-status is 1: its settings are bad, its kind is unknown, or the label is on the
-Deployment, is an annotation, or has another value than "true". The kinds are
-Pod, PodTemplate, ReplicationController, Deployment, StatefulSet, DaemonSet,
+If an object asks for a sidecar but cannot get one, nothing is printed and the
+exit status is 1: its settings are invalid, its kind is unknown, or the label is
+on the Deployment, is an annotation, or has a value other than "true". The kinds
+are Pod, PodTemplate, ReplicationController, Deployment, StatefulSet, DaemonSet,
 ReplicaSet, Job, CronJob, and Rollout of Argo Rollouts.
 `
 
@@ -74,9 +74,9 @@ type injectConfig struct {
 func (c *injectConfig) flags(fs *flag.FlagSet) {
 	c.defaults = pairs{}
 	fs.StringVar(&c.file, "f", "", "YAML `FILE` with pods or workloads; - is standard input")
-	fs.StringVar(&c.config, "config", "", "YAML `FILE` with the injector's configuration, as 'serve' takes it")
-	fs.StringVar(&c.image, "image", "", "`IMAGE` of the sidecar; overrides that of --config")
-	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`; the name is that of the annotation without ullage.dev/;\noverrides that of --config; may be given several times")
+	fs.StringVar(&c.config, "config", "", "YAML `FILE` with the injector's configuration, as for 'serve'")
+	fs.StringVar(&c.image, "image", "", "`IMAGE` of the sidecar; overrides the image in --config")
+	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`; NAME is the name of the annotation without ullage.dev/;\noverrides the setting in --config; may be given several times")
 }
 
 // load returns the injector's configuration and the errors in it.

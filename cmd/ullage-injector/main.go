@@ -13,11 +13,11 @@ import (
 // program describes the command line.
 func program() cli.Program {
 	return cli.Program{
-		About: `ullage-injector gives pods with JVMs a tmpfs for their logs, and a sidecar
-that ships them.
+		About: `ullage-injector gives pods with JVMs a tmpfs for their logs and a sidecar that
+ships them.
 `,
 		Commands: []cli.Command{
-			{Name: "check", Summary: "check the settings of 'serve', before it serves", Run: checkCmd},
+			{Name: "check", Summary: "check the settings of 'serve' without serving", Run: checkCmd},
 			{Name: "inject", Summary: "add the sidecar to the pods in a YAML file", Run: injectCmd},
 			{Name: "serve", Summary: "run the admission webhook, which adds it to new pods", Run: serveCmd},
 			cli.Completion(),

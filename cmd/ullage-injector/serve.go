@@ -32,8 +32,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/webhook"
 )
 
-const serveAbout = `ullage-injector serve is the mutating admission webhook: API servers ask it
-about new pods, and it answers with the sidecar.
+const serveAbout = `ullage-injector serve runs the mutating admission webhook: API servers send it
+new pods, and it adds the sidecar.
 
 Usage:
   ullage-injector serve --config FILE --tls-cert FILE --tls-key FILE [flags]
@@ -45,12 +45,12 @@ Examples:
   ullage-injector serve --config /etc/ullage/config.yaml --certificate-secret ullage-injector-certificate \
       --service ullage-injector --webhook-configuration ullage-injector
 
-With --tls-cert and --tls-key the webhook serves with a certificate that others
-renew, such as cert-manager, and reads the files again when they change.
-Without them the webhook makes and renews a certificate in a Secret that all
-replicas share and keeps the caBundle of the webhook configuration current. The
-pod's service account must then be allowed to get and update the Secret, and to
-get and patch the MutatingWebhookConfiguration, each by its name.
+With --tls-cert and --tls-key the webhook uses a certificate that cert-manager,
+for example, renews, and reads the files again when they change. Without them it
+makes and renews a certificate in a Secret that all replicas share, and keeps
+the caBundle of the webhook configuration current. The pod's service account
+must then be allowed to get and update the Secret, and to get and patch the
+MutatingWebhookConfiguration, each by its name.
 
 On SIGTERM the webhook continues to answer for --shutdown-delay, finishes the
 reviews under way, and exits with 0.
@@ -93,7 +93,7 @@ func (c *serveConfig) groups() []settings.Group {
 
 func (c *serveConfig) ownFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that defines what is injected; required")
-	fs.BoolVar(&c.events, "events", false, "create Kubernetes Events about the controllers of pods that were injected or could not be; the service account\nmust be allowed to create events, and the webhook configuration must have the side effects NoneOnDryRun")
+	fs.BoolVar(&c.events, "events", false, "create Kubernetes Events on the controllers of pods that were injected or could not be; the service account\nmust be allowed to create events, and the webhook configuration must have the side effects NoneOnDryRun")
 	c.log.Flags(fs)
 }
 
@@ -207,7 +207,7 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 // webhook refuses it.
 func eventOf(n webhook.Notice) kubeapi.Event {
 	e := kubeapi.Event{Namespace: n.Namespace, APIVersion: n.Owner.APIVersion, Kind: n.Owner.Kind, Name: n.Owner.Name, UID: string(n.Owner.UID),
-		Reason: "Injected", Message: "a pod has got the log sidecar", Warning: !n.Injected}
+		Reason: "Injected", Message: "a pod got the log sidecar", Warning: !n.Injected}
 	if !n.Injected {
 		e.Reason, e.Message = "NotInjected", "a pod starts without the log sidecar"
 	}

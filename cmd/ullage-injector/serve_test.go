@@ -178,7 +178,7 @@ func TestServeTellsAllThatIsWrongAtOnce(t *testing.T) {
 	if code != cli.Usage {
 		t.Errorf("the exit status is %d", code)
 	}
-	for _, want := range []string{"--config: open " + missing, "go together", "--webhook-listen", "--listen", "--log-format", "--log-level", "for --shutdown-delay", `"more"`} {
+	for _, want := range []string{"--config: open " + missing, "must be set together", "--webhook-listen", "--listen", "--log-format", "--log-level", "for --shutdown-delay", `"more"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %q in:\n%s", want, &log)
 		}

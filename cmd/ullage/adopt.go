@@ -24,8 +24,8 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-const adoptAbout = `ullage adopt ships the log of a JVM that runs already, for a time, and then
-leaves the JVM as it was. Nothing has to be prepared.
+const adoptAbout = `ullage adopt ships the log of a JVM that is already running, for a while, and
+then restores the JVM's own logging. It needs no preparation.
 
 Usage:
   ullage adopt PID|NAME [SELECTION] [--for 10m] [flags]
@@ -40,20 +40,21 @@ Examples:
 NAME is a word of the JVM's command line: its main class, with or without its
 package, or its jar. SELECTION is written as in -Xlog; the default is
 ` + adoptSelection + `. The JVM logs into a private directory in its /dev/shm.
-ullage takes at most an eighth of that tmpfs. If more than half of it is used
-already, ullage changes nothing and exits with 1. --all adopts at most 16 JVMs:
+ullage uses at most an eighth of that tmpfs. If more than half of it is already
+in use, ullage changes nothing and exits with 1. --all adopts at most 16 JVMs:
 if there are more, it changes none of them and exits with 1.
 
-After the time, or on Ctrl-C or SIGTERM, the JVM logs what it logged before.
-All that it wrote meanwhile is in --dest (default: a new directory here). A
-report, ullage-report.html, is next to that directory. If the JVM ends earlier,
-ullage reports on it in the same way. After kill -9 of ullage, the next
-'ullage adopt' of the JVM continues, and then cleans up.
+When the time is up, or on Ctrl-C or SIGTERM, the JVM logs what it logged
+before. Everything that it wrote meanwhile is in --dest (default: a new
+directory in the current one), with a report, ullage-report.html, next to it. If
+the JVM ends first, ullage still writes the report. If ullage is killed (kill
+-9), the next 'ullage adopt' of that JVM continues where it stopped, and then
+cleans up.
 
 Run it as the JVM's user and group, or as root.
 
-Exit status: 0 the JVM was adopted and is as it was before, or has ended, 1 it
-was not adopted, or something failed, 2 usage error.
+Exit status: 0 the JVM was adopted, and its own logging was restored or it has
+ended; 1 it was not adopted, or something failed; 2 usage error.
 `
 
 // adoptSelection is also the injector's default selection.
@@ -98,7 +99,7 @@ func (c *adoptConfig) validate(args []string, now time.Time) (bad []error) {
 		return bad
 	}
 	if !c.all && len(args) == 0 {
-		return []error{errors.New("no JVM is named: give its process ID, a word of its command line, or --all")}
+		return []error{errors.New("no JVM named: give its process ID, a word of its command line, or --all")}
 	}
 	if !c.all {
 		c.target, args = args[0], args[1:]

@@ -57,21 +57,21 @@ type leaving struct {
 }
 
 func (l *leaving) flags(fs *flag.FlagSet) {
-	settings.DurationVar(fs, &l.hold, "hold", 0, "after the end, wait for this `DURATION` until 'ullage adopt --fetch' has taken --dest away")
+	settings.DurationVar(fs, &l.hold, "hold", 0, "after the adoption, wait up to this `DURATION` for 'ullage adopt --fetch' to collect --dest")
 	fs.BoolVar(&l.fetch, "fetch", false, "write --dest to stdout as a tar, as it grows until the end of the adoption, with a report of it in "+handover.Report+", after a line on stdin with what is there already (at first \"[]\"); remove it once stdin says \""+handover.Confirmation+"\"")
 	fs.BoolVar(&l.now, "now", false, "with --fetch: end the adoption now")
-	fs.BoolVar(&l.who, "who", false, "print the user and the group of the JVM here as UID:GID, and adopt nothing")
+	fs.BoolVar(&l.who, "who", false, "print the user and group of the JVM as UID:GID, and adopt nothing")
 }
 
 // validate returns the errors in the flags. adopts says whether the arguments name JVMs.
 func (l *leaving) validate(dest string, adopts bool) (bad []error) {
 	switch {
 	case l.who && (adopts || l.hold != 0 || l.fetch || l.now):
-		bad = append(bad, errors.New("--who adopts nothing: give it alone"))
+		bad = append(bad, errors.New("--who adopts nothing: use it alone"))
 	case l.now && !l.fetch:
 		bad = append(bad, errors.New("--now is for --fetch"))
 	case l.fetch && (adopts || l.hold != 0):
-		bad = append(bad, errors.New("--fetch adopts nothing: give it --dest alone"))
+		bad = append(bad, errors.New("--fetch adopts nothing: use it with --dest only"))
 	}
 	if (l.fetch || l.hold != 0) && dest == "" {
 		bad = append(bad, errors.New("--hold and --fetch need the same --dest"))
@@ -97,7 +97,7 @@ func tell(e cli.Env) error {
 		return err
 	}
 	if len(users) != 1 {
-		return fmt.Errorf("the processes here that are JVMs are of %d users: %v", len(users), users)
+		return fmt.Errorf("the JVMs here run as %d different users: %v", len(users), users)
 	}
 	_, err = fmt.Fprintln(e.Stdout, users[0])
 	return err
@@ -143,7 +143,7 @@ func (l *leaving) linger(ctx context.Context, dest string, out *notes) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s was not fetched before this process was to end", printable.Line(dest))
+		return fmt.Errorf("%s was not fetched before this process had to end", printable.Line(dest))
 	default:
 		return fmt.Errorf("%s was not fetched within %s", printable.Line(dest), l.hold)
 	}

@@ -27,7 +27,7 @@ func TestAnEndWhileAFetchIsAwaitedIsNotALateFetch(t *testing.T) {
 		hold time.Duration
 		want string
 	}{
-		{ended, time.Hour, dest + " was not fetched before this process was to end"},
+		{ended, time.Hour, dest + " was not fetched before this process had to end"},
 		{t.Context(), time.Nanosecond, dest + " was not fetched within 1ns"},
 	} {
 		if err := (&leaving{hold: c.hold}).linger(c.ctx, dest, newNotes(io.Discard)); err == nil || err.Error() != c.want {

@@ -162,7 +162,7 @@ func (v *visit) end() error {
 	err := v.err
 	switch {
 	case err != nil && v.place.Holds():
-		err = fmt.Errorf("%w; what was not shipped is in %s, and 'ullage adopt' of the same JVM continues there", err, v.place.Path)
+		err = fmt.Errorf("%w; the lines that were not shipped are in %s, and 'ullage adopt' of the same JVM continues there", err, v.place.Path)
 	case !errors.Is(v.refused, statedir.ErrOwned): // the lines that a sink lacks are in the destination
 		err = errors.Join(err, v.place.Remove())
 	}

@@ -23,40 +23,42 @@ Examples:
   kubectl exec POD -c ullage -- ullage check --since 10m
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
-in it; without it, the destination in ULLAGE_DEST. --since and --until take what
---since of 'ullage logs' takes: a duration before now, or a time.
+in it; the default is the destination in ULLAGE_DEST. Write --since and --until
+as for 'ullage logs': a duration before now, or a time.
 
 For each stream, and each run of a JVM in it, a row has the time range and the
-lines by level. A run begins where the uptime in the log falls back. A ~
+lines by level. A new run begins where the uptime in the log decreases. A ~
 precedes a time that is estimated, because the lines have no date. Below its
-rows, a stream has one line for each thing that is missing:
+rows, a stream has one line for each kind of loss:
 
   gaps       lines that the sidecar dropped, by reason and level
-  jvm        lines that the JVM dropped itself and reported (-Xlog:async), and places
+  jvm        lines that the JVM itself dropped and reported (-Xlog:async), and places
              where it lost lines because its tmpfs was full
   damaged    bytes that do not decode
   unreadable segments that cannot be opened or read
-  missing    segments that are not there, and were not deleted by retention
+  missing    segments that are missing although retention did not delete them
   archives   archives that the JVM overwrote before they were read
-  truncated  how often a file was truncated in place: it is unknown what was lost
-  short      retention has deleted what was written after --since
+  truncated  how often a file was truncated in place: what was lost is unknown
+  short      retention has deleted lines that were written after --since
 
-A copy is also not complete while a running sidecar has lines, or has dropped
-lines, that are not in it yet. A sidecar that runs in the same pod or on the
-same machine is asked, and has some seconds to persist the lines that it has
-just read. If a sidecar owns the destination and cannot be asked, the copy is
-not complete either. Nor is it complete if no stream has any line in that time:
-a JVM that logged nothing looks like one whose log never arrived.
+A copy is also not complete while a running sidecar holds lines that are not in
+it yet, or has dropped lines whose gap is not in it yet. ullage check asks the
+sidecar if it runs in the same pod or on the same machine, and gives it a few
+seconds to persist the lines that it has just read. If a sidecar owns the
+destination but cannot be asked, the copy is not complete either. Nor is it
+complete if no stream has any line in that time: a JVM that logged nothing looks
+like one whose log never arrived.
 
-Two lines have the marks of 'ullage run' by kind (see 'ullage logs --marks'),
-and those among them that mean lost lines or a crash. Marks belong to no JVM, so
-they are not a stream here.
+Two lines count the marks of 'ullage run' by kind (see 'ullage logs --marks'),
+and the marks that mean lost lines or a crash. Marks belong to no JVM, so they
+are not shown as a stream.
 
-The last line sums up, and says how far back the copy reaches. With --json, each
-run, each stream and the sum is one JSON object a line.
+The last line sums up, and reports how far back the copy reaches. With --json,
+each run, each stream and the sum is one JSON object per line.
 
 Lines that never reached the source are in no copy. Without a running sidecar,
-what is left on a tmpfs is not looked at: the next sidecar ships it.
+ullage check does not look at what is left on a tmpfs: the next sidecar ships
+it.
 
 Exit status: 0 complete, 1 not complete or not readable, 2 usage error.
 `

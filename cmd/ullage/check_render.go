@@ -107,14 +107,14 @@ func findings(s check.Stream) (lines []string) {
 	add(s.Gaps > 0, "gaps: %d, of %s, %s; discard: %s; drop: %s", s.Gaps, printable.Plural(s.Dropped[ul.Discard].Total()+s.Dropped[ul.DropAll].Total(), "line"), printable.Plural(s.GapBytes, "byte"),
 		checkedLevels(s.Dropped[ul.Discard]), checkedLevels(s.Dropped[ul.DropAll]))
 	add(s.JVMDropped > 0, "jvm: it dropped %s itself (-Xlog:async)", printable.Plural(s.JVMDropped, "line"))
-	add(s.JVMCuts > 0, "jvm: it lost lines at %s, for %.3f s together, because its tmpfs was full", printable.Plural(s.JVMCuts, "place"), s.JVMCutSeconds)
-	add(s.Shortened > 0, "cut: %d records of the application were too long, and a part of each is missing", s.Shortened)
+	add(s.JVMCuts > 0, "jvm: it lost lines at %s, over %.3f s in total, because its tmpfs was full", printable.Plural(s.JVMCuts, "place"), s.JVMCutSeconds)
+	add(s.Shortened > 0, "cut: %d application records were too long, and part of each is missing", s.Shortened)
 	add(s.DamagedBytes > 0, "damaged: %d bytes on disk do not decode", s.DamagedBytes)
 	add(s.Unreadable > 0, "unreadable: %s; %s", printable.Plural(s.Unreadable, "segment"), printable.Line(s.Error))
 	add(s.Missing > 0, "missing: %s that retention has not deleted", printable.Plural(s.Missing, "segment"))
 	add(s.MissedArchives > 0, "archives: %d were overwritten before they were read, and their lines are lost", s.MissedArchives)
 	add(s.Truncations > 0, "truncated: a file was truncated %s, and what was not read before is lost", printable.Plural(s.Truncations, "time"))
-	add(s.Short, "short: it reaches back to %s, and retention has deleted what was before", s.Reaches.UTC().Format(ul.TimeLayout))
+	add(s.Short, "short: it reaches back to %s; retention has deleted earlier lines", s.Reaches.UTC().Format(ul.TimeLayout))
 	add(s.OpenBytes > 0, "the last %d bytes are not complete: a sidecar is writing them, or was killed (this counts as complete)", s.OpenBytes)
 	return lines
 }
@@ -146,7 +146,7 @@ func (p *checkPrinter) total(t check.Total) error {
 	case t.Reaches.IsZero():
 		text += "; nothing is persisted"
 	case t.Cut:
-		text += "; back to " + reaches + ", retention has deleted what was before"
+		text += "; back to " + reaches + "; retention has deleted earlier lines"
 	default:
 		text += "; from the beginning, " + reaches
 	}
@@ -167,7 +167,7 @@ func (p *checkPrinter) marks(t check.Total) error {
 		text += "warnings among the marks, which 'ullage logs --marks' lists: " + checkedMarks(t.Warnings) + "\n"
 	}
 	if t.MarksDamaged {
-		text += "marks: not all of them can be read\n"
+		text += "marks: some of them cannot be read\n"
 	}
 	_, err := io.WriteString(p.out, text)
 	return err

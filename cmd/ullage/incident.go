@@ -80,7 +80,7 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.attach = attach.DefaultConfig()
 	cli.TimeVar(fs, &c.around, "around", now, "the time `T` of the incident, as for 'ullage logs' (default: now)")
-	settings.DurationVar(fs, &c.within, "within", incidentWithin, "how far from --around, as a `DURATION`")
+	settings.DurationVar(fs, &c.within, "within", incidentWithin, "how far from --around lines may be, as a `DURATION`")
 	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM, which stops it for that")
 	fs.BoolVar(&c.histogram, "histogram", false, "include the objects of each class, which stops each JVM while it walks its heap")
 	fs.StringVar(&c.output, "output", defaultArchive, "write to `FILE`; - is stdout")

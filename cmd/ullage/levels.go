@@ -38,13 +38,12 @@ func levelsCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	e.Program += " levels"
 	return cli.Program{
-		About: `ullage levels shows and changes what a running JVM logs. The application is not
-touched.
+		About: `ullage levels shows and changes what a running JVM logs, without a restart.
 `,
 		Default: "list",
 		Commands: []cli.Command{
-			verb("list", levelsListAbout, "print each JVM, its outputs and its ring; so does 'ullage levels'"),
-			verb("set", levelsSetAbout, "raise outputs, or the application's events, for a time"),
+			verb("list", levelsListAbout, "print each JVM, its outputs and its ring; the same as 'ullage levels'"),
+			verb("set", levelsSetAbout, "raise outputs, or the application's events, for a while"),
 			verb("reset", levelsResetAbout, "end every raise now"),
 			verb("rotate", levelsRotateAbout, "have the JVMs rotate their log files"),
 			verb("save", levelsSaveAbout, "persist the lines that --hindsight holds"),
@@ -60,15 +59,16 @@ const levelsMore = `Examples:
   kubectl exec POD -c ullage -- ullage levels set 'gc*=debug' --for 10m
 
 A command asks the 'ullage run' that ships the source, over a socket in
-SOURCE/.ullage: its flags apply, and it ends the raise. Without one, list and
-rotate go to the JVMs themselves, set and save change nothing and exit with 1,
-and reset restores what a killed one has left.
+SOURCE/.ullage: the flags of that process apply, and it ends the raise. If none
+runs, list and rotate ask the JVMs directly, set and save change nothing and
+exit with 1, and reset restores the levels that a killed 'ullage run' left
+raised.
 
-A JVM is reached through its attach socket in --jvm-tmp, which it opens with
--XX:+StartAttachListener, or, in the same process namespace, by its process. It
-takes the JVM's own user and group.
+ullage reaches a JVM through its attach socket in --jvm-tmp, which a JVM with
+-XX:+StartAttachListener opens, or, in the same process namespace, by its
+process. ullage must run as the JVM's own user and group.
 
-'ullage levels set --help' has the flags of set; so have the other verbs theirs.
+Each verb has its own help: 'ullage levels set --help' shows the flags of set.
 `
 
 const levelsListAbout = `ullage levels list prints each JVM, its outputs and its ring, as tables.
@@ -83,12 +83,12 @@ Examples:
   ullage levels --json | jq -r '.[].selection'
 
 An output that is SHIPPED writes into --source, and 'ullage levels set' raises
-it. Where a JVM has no output, or no attach socket, stderr says so. That is not
-a failure.
+it. A JVM without an output, or without an attach socket, is reported on stderr.
+That is not a failure.
 `
 
-const levelsSetAbout = `ullage levels set raises what the JVMs log, for a time. Then 'ullage run' returns
-them to their own level.
+const levelsSetAbout = `ullage levels set raises what the JVMs log, for a while. Then 'ullage run'
+restores their own levels.
 
 Usage:
   ullage levels set SELECTION [--for 10m] [--stream S]
@@ -101,17 +101,18 @@ Examples:
   ullage levels set --app com.acme=debug,org.hibernate.SQL=trace
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
-output's own. Only outputs that write into --source are raised: of these, the
-ones whose lines show their level, or the ones that --stream names. --app raises
-the application's events in its ring: those of all loggers, or of the loggers
-that have a level of their own there and of those below them.
+output's own. Only outputs that write into --source are raised: by default those
+whose lines show their level, with --stream those that it names. --app raises
+the application's events in its ring: debug raises all loggers, com.acme=debug
+raises one logger and the loggers below it.
 
-It replaces an earlier selection, and overrides those of annotations and
-triggers. Without a running 'ullage run' it changes nothing and exits with 1.
+It replaces the selection of an earlier command, and overrides those of
+annotations and triggers. Without a running 'ullage run' it changes nothing and
+exits with 1.
 `
 
-const levelsResetAbout = `ullage levels reset ends every raise now, that of a command, of annotations and
-of a trigger, and releases the JVMs that --adopt has given an output.
+const levelsResetAbout = `ullage levels reset ends every raise now, whether by a command, by annotations
+or by a trigger, and releases the JVMs that --adopt has given an output.
 
 Usage:
   ullage levels reset
@@ -119,8 +120,8 @@ Usage:
 Example:
   ullage levels reset
 
-Without a running 'ullage run' it restores what one that was killed has left
-changed. If there is nothing, it exits with 1.
+Without a running 'ullage run' it restores the levels that a killed one left
+raised. If there is nothing to restore, it exits with 1.
 `
 
 const levelsRotateAbout = `ullage levels rotate has the JVMs rotate their log files.
@@ -142,8 +143,8 @@ Examples:
   ullage levels save
   ullage logs --stream '*+detail' --since 10m /var/lib/ullage
 
-It prints how much is held, and of how long. Without a running 'ullage run' with
---hindsight it exits with 1.
+It prints how much is held, and for how long. Without a running 'ullage run'
+with --hindsight it exits with 1.
 `
 
 // levelsConfig has the settings of `ullage levels`.
@@ -175,10 +176,10 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	switch c.verb {
 	case "set":
 		settings.DurationVar(fs, &c.raise.For, "for", ask.DefaultFor, "`DURATION` of the raise")
-		fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVELS`, as debug or com.acme=debug,org.hibernate.SQL=trace, instead of the outputs of its JVM")
-		fs.StringVar(&c.raise.Stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
+		fs.StringVar(&c.app, "app", "", "raise the application's events, not the outputs of its JVM, to `LEVELS` such as debug or com.acme=debug,org.hibernate.SQL=trace")
+		fs.StringVar(&c.raise.Stream, "stream", "", "raise only the outputs whose stream matches `GLOB`; other raised outputs return to their own level")
 	case "list":
-		fs.BoolVar(&c.all, "all", false, "list the sockets that killed JVMs have left behind as well")
+		fs.BoolVar(&c.all, "all", false, "also list the sockets that killed JVMs have left behind")
 		cli.JSONFlags(fs, &c.json, "print JSON")
 		cli.WatchFlags(fs, &c.watch)
 	}
@@ -188,7 +189,7 @@ func (c *levelsConfig) validate(args []string) []error {
 	bad := append(c.levels.Attach.Validate(), c.tail.Validate()...)
 	bad = append(bad, cli.CheckWatch(c.watch, c.json)...)
 	if c.levels.Attach.Mode == attach.Off {
-		bad = append(bad, errors.New("--attach off does not reach any JVM: use auto, shared-tmp or process-namespace"))
+		bad = append(bad, errors.New("--attach off reaches no JVM: use auto, shared-tmp or process-namespace"))
 	}
 	if c.verb == "set" {
 		bad = append(bad, c.checkStream()...)
@@ -218,7 +219,7 @@ func (c *levelsConfig) checkApp(args []string) (bad []error) {
 		bad = append(bad, fmt.Errorf("--app: %w", err))
 	}
 	if len(args) > 0 || c.raise.Stream != "" {
-		bad = append(bad, errors.New("--app raises events and no selection: raise 'gc*=debug' by a command of its own, without --app"))
+		bad = append(bad, errors.New("--app raises events, not a selection: raise 'gc*=debug' with a separate command, without --app"))
 	}
 	return bad
 }
@@ -329,7 +330,7 @@ func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) e
 		return err
 	}
 	if err == nil && len(changes) == 0 {
-		fmt.Fprintf(e.Stdout, "the JVMs have that level already\n")
+		fmt.Fprintf(e.Stdout, "the JVMs already have that level\n")
 	}
 	fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", printable.Until(until))
 	return err
@@ -342,10 +343,10 @@ func (c *levelsConfig) setApp(ctx context.Context, m *control.Command, e cli.Env
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "the application's events are raised to %s until %s; 'ullage run' restores it\n", c.appLevels, printable.Until(until))
+	fmt.Fprintf(e.Stdout, "the application's events are raised to %s until %s; then 'ullage run' restores their level\n", c.appLevels, printable.Until(until))
 	rings, err := ring.Survey(c.tail.Source)
 	if err == nil && len(rings) == 0 {
-		err = fmt.Errorf("no JVM has a ring in %s, so no events are raised now: only a JVM that creates its ring before then takes the level (see %sevents.md); 'ullage levels reset' ends the raise",
+		err = fmt.Errorf("no JVM has a ring in %s, so no events are raised now: a JVM that creates its ring before that time takes over the level (see %sevents.md); 'ullage levels reset' ends the raise",
 			c.tail.Source, build.Docs)
 	}
 	return err
@@ -361,7 +362,7 @@ func (c *levelsConfig) save(ctx context.Context, m *control.Command, e cli.Env) 
 	if saving.From.Unix() > 0 {
 		since = ", of the last " + printable.Seconds(time.Since(saving.From).Seconds())
 	}
-	fmt.Fprintf(e.Stdout, "saving %s%s, and what is written until %s, in the streams NAME%s\n",
+	fmt.Fprintf(e.Stdout, "saving %s%s, and the lines until %s, in the streams NAME%s\n",
 		printable.Bytes(saving.Bytes), since, printable.Until(saving.Until), naming.DetailSuffix)
 	return nil
 }
@@ -378,7 +379,7 @@ func (c *levelsConfig) reset(ctx context.Context, m *control.Command, e cli.Env)
 	}
 	printChanges(e.Stdout, changes)
 	if !app.IsZero() {
-		fmt.Fprintf(e.Stdout, "the application's events are no longer raised to %s: its own levels are in effect\n", app)
+		fmt.Fprintf(e.Stdout, "the application's events are no longer raised to %s: their own levels are in effect\n", app)
 	}
 	if err == nil && len(changes) == 0 && app.IsZero() {
 		fmt.Fprintln(e.Stdout, "nothing was raised")

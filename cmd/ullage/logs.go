@@ -20,7 +20,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-const logsAbout = `ullage logs prints what was persisted, in order, whatever its compression.
+const logsAbout = `ullage logs prints the persisted lines in order, compressed or not.
 
 Usage:
   ullage logs [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
@@ -78,8 +78,8 @@ seconds, gc (the number of the collection), and text, the message without its
 decorations. What a line does not have is left out. Bytes that are not UTF-8
 become U+FFFD.
 
-When a 'kubectl exec' ends, the program that it ran may go on in the container
-and keep its memory. With --until-eof, and exec's -i, the program ends too.
+After a 'kubectl exec' ends, the program that it ran may keep running in the
+container, and keep its memory. With --until-eof, and exec's -i, it ends too.
 
 More about times, gaps and marks:
 ` + build.Docs + `read-logs.md
@@ -112,10 +112,10 @@ func (c *logsConfig) groups(now time.Time) []settings.Group {
 
 func (c *logsConfig) linesFlags(fs *flag.FlagSet, now time.Time) {
 	windowFlags(fs, &c.Since, &c.Until, now)
-	cli.TimeVar(fs, &c.around, "around", now, "only lines close to `T`, as for --since: within --within before and after it")
-	settings.DurationVar(fs, &c.within, "within", defaultWithin, "how far from --around, as a `DURATION`")
+	cli.TimeVar(fs, &c.around, "around", now, "only lines close to `T`, as for --since: at most --within before or after it")
+	settings.DurationVar(fs, &c.within, "within", defaultWithin, "how far from --around lines may be, as a `DURATION`")
 	for _, name := range []string{"tail", "n"} {
-		usage := "only the last `N` lines of all"
+		usage := "only the last `N` of these lines"
 		if name == "n" {
 			usage = "short for --tail `N`"
 		}
@@ -131,13 +131,13 @@ func (c *logsConfig) outputFlags(fs *flag.FlagSet) {
 	untilEOFFlag(fs, &c.untilEOF)
 	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
-	fs.BoolVar(&c.Marks, "marks", false, "list what 'ullage run' has marked, and where lines are missing, instead of printing lines")
-	cli.JSONFlags(fs, &c.JSON, "print each line, or with --gaps or --marks each place, as a JSON object")
+	fs.BoolVar(&c.Marks, "marks", false, "list the marks of 'ullage run', and where lines are missing, instead of printing lines")
+	cli.JSONFlags(fs, &c.JSON, "print each line, or each row of --gaps or --marks, as a JSON object")
 }
 
 // untilEOFFlag declares --until-eof, for commands whose output can be so long that it fills a pipe.
 func untilEOFFlag(fs *flag.FlagSet, p *bool) {
-	fs.BoolVar(p, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
+	fs.BoolVar(p, "until-eof", false, "exit as soon as stdin ends: then nobody reads the output")
 }
 
 // windowFlags declares --since and --until. A duration means that long before now.
@@ -165,7 +165,7 @@ func (c *logsConfig) window() []error {
 	case c.around.IsZero():
 		return nil
 	case !c.Since.IsZero() || !c.Until.IsZero():
-		return []error{errors.New("--around is a beginning and an end in one: leave --since and --until out")}
+		return []error{errors.New("--around replaces --since and --until: leave them out")}
 	}
 	c.Since, c.Until = c.around.Add(-c.within), c.around.Add(c.within)
 	return nil

@@ -17,8 +17,7 @@ func program() cli.Program {
 
 A JVM writes its log (-Xlog) to files on a tmpfs, where a write never waits for
 a disk. ullage follows those files, copies their lines to durable storage, and
-frees the memory. It is made to be a sidecar in Kubernetes, and runs on any
-Linux.
+frees the memory. It is designed as a Kubernetes sidecar, and runs on any Linux.
 `,
 		Commands: []cli.Command{
 			{Name: "run", Summary: "follow a directory of log files and persist their lines", Run: runCmd},
@@ -27,9 +26,9 @@ Linux.
 			{Name: "report", Summary: "show where a JVM's time went: a page, text or JSON", Run: reportCmd},
 			{Name: "pauses", Summary: "print how long the application was stopped, by cause", Run: pausesCmd},
 			{Name: "incident", Summary: "collect what is known about an incident in one archive", Run: incidentCmd},
-			{Name: "levels", Summary: "show a running JVM's log levels, raise them for a time", Run: levelsCmd},
-			{Name: "adopt", Summary: "ship a running JVM's log for a time, with nothing prepared", Run: adoptCmd},
-			{Name: "status", Summary: "ask a running 'ullage run' how it is doing", Run: statusCmd},
+			{Name: "levels", Summary: "show a running JVM's log levels, raise them for a while", Run: levelsCmd},
+			{Name: "adopt", Summary: "ship a running JVM's log for a while, without preparation", Run: adoptCmd},
+			{Name: "status", Summary: "show the state of a running 'ullage run'", Run: statusCmd},
 			{Name: "prune", Summary: "remove the copies of pods that are gone from a shared volume", Run: pruneCmd},
 			cli.Completion(),
 			cli.Version(version),

@@ -24,7 +24,7 @@ Examples:
 DIR and FILE are as for 'ullage report', which shows more. --json prints the
 same JSON as 'ullage report --json'.
 
-Exit status: 0 it was printed, 1 it was not, 2 usage error.
+Exit status: 0 printed, 1 something failed, 2 usage error.
 `
 
 func pausesCmd(ctx context.Context, args []string, e cli.Env) int {

@@ -21,18 +21,18 @@ Usage:
   ullage prune [--older-than 168h] [--keep-bytes 50Gi] [--yes] [-o json] DIR
 
 Examples:
-  ullage prune --older-than 168h /mnt/jvm-logs        # what would go
+  ullage prune --older-than 168h /mnt/jvm-logs        # what would be removed
   ullage prune --older-than 168h --yes /mnt/jvm-logs  # remove it
 
 Nothing is removed without --yes: the command prints what it would remove.
 
 DIR is where the volume is mounted. In it, each pod's sidecar has a directory,
 NAMESPACE/POD, or NAMESPACE/POD/CONTAINER. A directory is removed if nothing was
-written to it for --older-than and no sidecar holds its lock, however long that
-sidecar's JVM has been silent. With --keep-bytes, the youngest of the old
-directories stay as long as they take no more than that together: one that is
-larger than what is left of it goes alone. Only what a sidecar has written is
-removed.
+written to it for --older-than and no sidecar holds its lock. A running sidecar
+holds its lock even if its JVM has been silent for long. With --keep-bytes, the
+youngest of the old directories are kept while their total is below that size; a
+directory that does not fit into the rest is removed, and smaller, older ones
+may still be kept. Only files that a sidecar has written are removed.
 
 It needs the right to remove files of the users that the sidecars run as. It
 exits with 1 if a directory could not be removed.
@@ -50,7 +50,7 @@ type pruneConfig struct {
 
 func (c *pruneConfig) flags(fs *flag.FlagSet) {
 	c.OlderThan = 168 * time.Hour
-	settings.DurationVar(fs, &c.OlderThan, "older-than", c.OlderThan, "remove directories that were not written to for this `DURATION`, at least 1h")
+	settings.DurationVar(fs, &c.OlderThan, "older-than", c.OlderThan, "remove directories that were last written to at least this `DURATION` ago; not below 1h")
 	fs.Var(&c.KeepBytes, "keep-bytes", "keep the youngest of the old directories up to this `SIZE` in total")
 	fs.BoolVar(&c.yes, "yes", false, "remove the directories; without this flag, print what would be removed")
 	cli.JSONFlags(fs, &c.asJSON, "print JSON, one object a line")
@@ -120,7 +120,7 @@ func (p *pruned) report(r prune.Result) {
 	case prune.Failed:
 		failure = r.Err
 	case prune.Foreign:
-		failure = errors.New("it holds files that no sidecar wrote; they stay")
+		failure = errors.New("it holds files that no sidecar wrote; they are kept")
 	default:
 		p.left.add(r.Bytes)
 	}

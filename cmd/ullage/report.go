@@ -18,8 +18,8 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-const reportAbout = `ullage report shows where a JVM's time went: stops, their causes, the heap, and
-what is missing from the log.
+const reportAbout = `ullage report shows where a JVM's time went: stops and their causes, the heap,
+and what is missing from the log.
 
 Usage:
   ullage report [--since T] [--until T] [--stall-floor D] [--text|--json|--perfetto]
@@ -39,7 +39,7 @@ Examples:
   kubectl exec POD -c ullage -- ullage report --json > pod.json
 
 DIR is a destination (the --dest of 'ullage run'), the directory of one stream
-in it, or a directory of log files; without any it is the destination in
+in it, or a directory of log files; the default is the destination in
 ULLAGE_DEST. FILE is a segment, or any other log of Unified Logging (-Xlog) or
 of JDK 8 (-Xloggc), plain or compressed by gzip or zstd. Files of one rotated
 set (gc.log, gc.log.0, gc.log.1.gz) are read as one stream, in the order of
@@ -58,13 +58,13 @@ figures of those after it (B) differ from those before it (A) beyond chance, and
 by how much; six inputs on each side are enough to say so. A file of the name vs
 is ./vs. With --json it is that table, also of two inputs.
 
---stall-floor is from which length on a stop, or what it did outside its pauses,
-is suspected of being a stall.
+--stall-floor is the shortest stop, or part of a stop outside its pauses, that
+can be suspected of being a stall.
 
 In a destination, lines without a date have the time that 'ullage logs' shows.
 In other files, --since and --until leave out lines whose time is not known, and
-the report says so. What cannot be read is part of the report, with how much it
-is.
+the report mentions that. The report also says what could not be read, and how
+much that is.
 
 Exit status: 0 the report was written, 1 it was not, 2 usage error.
 `
@@ -99,7 +99,7 @@ func readFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
 func (c *reportConfig) validate(args []string) []error {
 	bad := c.Validate()
 	if c.text && c.json {
-		bad = append(bad, errors.New("--text and --json are two forms of a report: use one of them"))
+		bad = append(bad, errors.New("--text and --json exclude each other: use one of them"))
 	}
 	if c.perfetto && (c.text || c.json || c.compare) {
 		bad = append(bad, errors.New("--perfetto writes a trace of one report: leave out --text, --json and --compare"))

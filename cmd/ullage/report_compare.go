@@ -53,15 +53,15 @@ func badComparison(args []string) (bad []error) {
 	}
 	switch groups := count[versus]; {
 	case groups == 0 && len(args) < 2 && !slices.ContainsFunc(args, inBucket):
-		bad = append(bad, fmt.Errorf("--compare needs two directories or files or more, and there are %d", len(args)))
+		bad = append(bad, fmt.Errorf("--compare needs at least two directories or files, got %d", len(args)))
 	case groups > 1:
-		bad = append(bad, errors.New("--compare compares two groups, and vs is there more than once (./vs is a file of that name)"))
+		bad = append(bad, errors.New("--compare compares two groups, but vs occurs more than once (write ./vs for a file of that name)"))
 	case groups == 1 && (args[0] == versus || args[len(args)-1] == versus):
-		bad = append(bad, errors.New("vs has nothing on one side: name directories or files on both (./vs is a file of that name)"))
+		bad = append(bad, errors.New("vs has nothing on one side: name directories or files on both (write ./vs for a file of that name)"))
 	case groups == 1:
 		for _, arg := range slices.Compact(slices.Sorted(slices.Values(args))) {
 			if count[arg] > 1 {
-				bad = append(bad, fmt.Errorf("%s is there more than once: a log is one sample of one group", arg))
+				bad = append(bad, fmt.Errorf("%s occurs more than once: each log is one sample of one group", arg))
 			}
 		}
 	}

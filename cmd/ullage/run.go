@@ -29,10 +29,10 @@ Examples:
   ullage run --source /dev/shm/jvm --dest /var/lib/ullage --compress none
   ullage run --source /dev/shm/jvm --dest /var/lib/ullage --adopt 'gc*=info'
 
-It waits for the source to appear and follows every matching file in it. When
-the destination fails, the backlog stays on the tmpfs and ullage retries. On
-SIGTERM or SIGINT it reads every file to its end, commits, and exits with 0.
-It refuses a destination that another 'ullage run' holds.
+It waits for the source to appear and follows every matching file in it. If the
+destination fails, the backlog stays on the tmpfs and ullage retries. On SIGTERM
+or SIGINT it reads every file to its end, commits, and exits with 0. It refuses
+a destination that another 'ullage run' uses.
 `
 
 // gcPercent makes the collector run four times as often as by default. The collector need not scan the queue, and the

@@ -28,9 +28,9 @@ Examples:
   ullage status -o json | jq .headroomBytes
   kubectl exec POD -c ullage -- ullage status
 
-It exits with 0 when the sidecar answers, even with "not ready". With --source
-it exits with 1 if another source's sidecar answers: several on one machine, or
-in one pod, need a --listen of their own.
+It exits with 0 if the sidecar answers, even with "not ready". With --source it
+exits with 1 if the sidecar of another source answers: several sidecars on one
+machine, or in one pod, each need their own --listen.
 `
 
 // statusConfig has the settings of `ullage status`.
@@ -45,7 +45,7 @@ type statusConfig struct {
 func (c *statusConfig) flags(fs *flag.FlagSet) {
 	// The default of --listen has a port and no host.
 	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
-	fs.StringVar(&c.source, "source", "", "the `DIR` that the sidecar ships; an answer of another one is an error")
+	fs.StringVar(&c.source, "source", "", "the `DIR` that the sidecar ships; an answer from the sidecar of another directory is an error")
 	cli.JSONFlags(fs, &c.json, "print the answer as JSON")
 	cli.WatchFlags(fs, &c.watch)
 	settings.DurationVar(fs, &c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
@@ -117,7 +117,7 @@ func (c statusConfig) checkSource(st admin.Status) error {
 		return fmt.Errorf("find --source: %w", err)
 	}
 	if st.Source != want {
-		return fmt.Errorf("%s is the sidecar of %s, not of %s: ask another --addr (each 'ullage run' needs a --listen of its own)", c.addr, st.Source, want)
+		return fmt.Errorf("%s is the sidecar of %s, not of %s: ask another --addr (each 'ullage run' needs its own --listen)", c.addr, st.Source, want)
 	}
 	return nil
 }

@@ -53,13 +53,13 @@ func levelRows(st admin.Status) [][2]string {
 	case st.JVMUser != nil && !l.Off:
 		row("JVM user", "%s", whyOff)
 	}
-	state := "wanted, and no JVM has it yet"
+	state := "requested, but no JVM has it yet"
 	if slices.ContainsFunc(l.JVMs, func(j admin.JVM) bool { return j.Applied != "" }) {
 		state = "raised"
 	}
 	switch {
 	case l.Off:
-		row("log level", "the JVM's own: the sidecar leaves it alone (%s)", whyOff)
+		row("log level", "the JVM's own: the sidecar does not change it (%s)", whyOff)
 	case l.Raise == nil:
 		row("log level", "the JVM's own")
 	default:

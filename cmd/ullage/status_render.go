@@ -199,7 +199,7 @@ func jvmRows(st admin.Status) (rows [][2]string) {
 	}
 	if st.Levels != nil {
 		if other := st.Levels.OtherLogs; len(other) > 0 {
-			rows = append(rows, [2]string{"other logs", strings.Join(other, ", ") + " (outside of the source: the JVM waits for that disk)"})
+			rows = append(rows, [2]string{"other logs", strings.Join(other, ", ") + " (outside the source: the JVM waits for that disk)"})
 		}
 	}
 	return rows

@@ -51,7 +51,7 @@ func full() admin.Status {
 			Annotations: []admin.Annotation{{Key: "ullage.dev/log-for", Value: "soon\x1b", Problem: "write it like 15m"}},
 			Errors:      []string{"pid 77: timeout"},
 			OtherLogs:   []string{"pid 1: /data/gc.log"},
-			Trigger:     &admin.Trigger{Conditions: "pause>500ms,io-stall", Disarmed: "a raise is in effect", Never: "io-stall is never met", Missed: 1200},
+			Trigger:     &admin.Trigger{Conditions: "pause>500ms,io-stall", Disarmed: "a raise is in effect", Never: "io-stall can never be met", Missed: 1200},
 		},
 	}
 	st.Streams = append(st.Streams, admin.Stream{Name: "gc.log", Format: "ul", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
@@ -65,7 +65,7 @@ func full() admin.Status {
 const fullText = `state:        ready
 jvm end:      24.2s ago, pid 7: the kernel killed it
 jvm crashes:  2 (ullage logs --stream 'hs_err*' prints their reports)
-other logs:   pid 1: /data/gc.log (outside of the source: the JVM waits for that disk)
+other logs:   pid 1: /data/gc.log (outside the source: the JVM waits for that disk)
 errors:       none
 lag:          400ms, last commit 1.2s ago
 backlog:      1.20 MiB (1.00 MiB of it in the spool, before compression)
@@ -89,7 +89,7 @@ log level:    gc*=debug on gc-*.log until 10:15:00, raised: annotation ullage.de
 app level:    debug until 10:20:00
 JVM:          pid 1 has gc*=debug on 1 of its outputs
 trigger:      pause>500ms,io-stall, not armed: a raise is in effect; met 1200 times while not armed
-trigger:      io-stall is never met
+trigger:      io-stall can never be met
 annotation:   ullage.dev/log-for "soon\x1b": write it like 15m
 error:        pid 77: timeout
 events:       1200 became lines, 30 refused by full rings
@@ -148,7 +148,7 @@ func TestStatusSaysForHowLongItHasWaited(t *testing.T) {
 	}
 	defer l.Close()
 	code, stdout, stderr := status("--addr", l.Addr().String(), "--timeout", "50ms")
-	want := "ullage status: " + l.Addr().String() + " accepted the request and did not answer within 50ms: "
+	want := "ullage status: " + l.Addr().String() + " accepted the request but did not answer within 50ms: "
 	if code != cli.Failure || stdout != "" || !strings.HasPrefix(stderr, want) || strings.Contains(stderr, "http") {
 		t.Errorf("exit %d, %q, want %q", code, stderr, want)
 	}
@@ -226,7 +226,7 @@ func TestStatusDistrustsWhatListensThere(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"no such path": {http.NotFound, "404 Not Found: does ullage listen there?"},
+		"no such path": {http.NotFound, "404 Not Found: is it ullage that listens there?"},
 		"no JSON":      {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }, "decode the answer"},
 		"endless":      {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "longer than"},
 		"too slow":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "did not answer within"},

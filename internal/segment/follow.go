@@ -297,7 +297,7 @@ type GoneError struct {
 }
 
 func (e *GoneError) Error() string {
-	return fmt.Sprintf("segments deleted unread: %s from byte %d on, and %d that follow it", e.Path, e.Offset, e.Numbers)
+	return fmt.Sprintf("segments deleted unread: %s after byte %d, and the next %d", e.Path, e.Offset, e.Numbers)
 }
 
 // ReadError says that a [Follower] cannot list a directory, or cannot open or read

@@ -53,7 +53,7 @@ func (e *CorruptionError) Error() string {
 func (e *CorruptionError) Unwrap() error { return e.Err }
 
 var (
-	errTooLong = errors.New("frame is longer than any that is written")
+	errTooLong = errors.New("frame is longer than ullage ever writes")
 	errMagic   = errors.New("no frame begins here")
 )
 

@@ -89,13 +89,13 @@ func (b *budget) check(u tail.Usage) error {
 		b.log.Warn("source is not on a tmpfs", "source", b.cfg.Tail.Source,
 			"hint", "a JVM that writes to it can wait for a disk; mount a tmpfs there")
 	case unlimited(u) && b.cfg.Budget == 0:
-		// messages.md#the-source: The tmpfs has no limit, or the default one of half of the
+		// messages.md#the-source: The tmpfs has no limit, or the default limit of half of the
 		// machine's memory. The kernel may kill the JVM for what it writes there. Give the tmpfs a
 		// size limit, or set `--budget`; until then ullage uses a budget of 64 MiB.
 		b.log.Warn("source has no size limit", "source", b.cfg.Tail.Source, "budget", settings.Size(defaultBudget).String(),
-			"hint", "what a JVM writes to a tmpfs counts as its memory, and too much gets it killed; give the tmpfs a size limit, or set --budget")
+			"hint", "what a JVM writes to a tmpfs counts as its memory, and the JVM is killed if that is too much; give the tmpfs a size limit, or set --budget")
 	case int64(b.cfg.Budget) > u.Total && u.Total > 0:
-		return fmt.Errorf("--budget %s is more than the tmpfs %q has, %s: use a smaller budget, or 0 for the size of the tmpfs",
+		return fmt.Errorf("--budget %s is more than the size of the tmpfs %q, %s: use a smaller budget, or 0 for the size of the tmpfs",
 			b.cfg.Budget, b.cfg.Tail.Source, settings.Size(u.Total))
 	}
 	return nil

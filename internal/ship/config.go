@@ -81,13 +81,13 @@ func (c *Config) CopyGroups() []settings.Group {
 func (c *Config) Flags(fs *flag.FlagSet) { settings.Declare(fs, c.Groups()) }
 
 func (c *Config) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream has a directory in it")
-	fs.Var(&c.Budget, "budget", "`SIZE` of the tmpfs that the backlog may use; 0: all of it")
-	fs.Var(&c.KeepLevel, "keep-level", fmt.Sprintf("lines below this `LEVEL` are dropped first while the destination stalls, past %d%% of the budget,\nand lines of all levels past %d%%: trace, debug, info, warning, error, or off (all levels alike)", c.DiscardAt, c.DropAt))
+	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream has its own directory in it")
+	fs.Var(&c.Budget, "budget", "`SIZE` that the backlog may use of the tmpfs; 0: all of it")
+	fs.Var(&c.KeepLevel, "keep-level", fmt.Sprintf("while the destination stalls, drop lines below this `LEVEL` past %d%% of the budget,\nand lines of all levels past %d%%: trace, debug, info, warning, error, or off (all levels alike)", c.DiscardAt, c.DropAt))
 	fs.Var(&c.PersistLevel, "persist-level", "lowest `LEVEL` that is persisted: trace (all), debug, info, warning or error; lines below it are counted, and held for --hindsight")
-	settings.DurationVar(fs, &c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` in an eighth of the budget; when --hindsight-on fires,\nthey, and the lines of an equally long time after it, are persisted in the stream NAME"+naming.DetailSuffix+"; 0: hold none")
+	settings.DurationVar(fs, &c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` in an eighth of the budget; when a condition of --hindsight-on is met,\npersist them, and the lines of an equally long time after that, in the stream NAME"+naming.DetailSuffix+"; 0: hold none")
 	settings.DurationVar(fs, &c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
-	settings.DurationVar(fs, &c.DrainTimeout, "drain-timeout", c.DrainTimeout, "at most this `DURATION` from SIGTERM to exit, to commit everything that was written")
+	settings.DurationVar(fs, &c.DrainTimeout, "drain-timeout", c.DrainTimeout, "after SIGTERM, commit everything that was written and exit within this `DURATION`")
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -97,7 +97,7 @@ func (c Config) Validate() []error {
 		bad = append(bad, fmt.Errorf("--dest is empty: name the durable directory"))
 	}
 	if c.Tail.Source != "" && inside(c.Dest, c.Tail.Source) {
-		bad = append(bad, fmt.Errorf("--dest %q lies in --source %q: the durable copy must not be on the tmpfs", c.Dest, c.Tail.Source))
+		bad = append(bad, fmt.Errorf("--dest %q is inside --source %q: the durable copy must not be on the tmpfs", c.Dest, c.Tail.Source))
 	}
 	if c.SyncInterval < 10*time.Millisecond || c.SyncInterval > time.Hour {
 		bad = append(bad, fmt.Errorf("--sync-interval %s is out of range: 10ms to 1h", c.SyncInterval))

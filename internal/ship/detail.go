@@ -41,7 +41,7 @@ type withheld struct {
 }
 
 // hintUnheld is the hint for errors of the hindsight.
-const hintUnheld = "withheld lines are counted and not held; all else works"
+const hintUnheld = "withheld lines are counted but not held; everything else works"
 
 // attach switches to the hindsight in another state directory. If dir is nil, nothing is
 // held.
@@ -51,9 +51,9 @@ func (d *detail) attach(dir *os.File) {
 		return
 	}
 	if err := d.held.Attach(dir); err != nil {
-		// messages.md#hindsight: Lines below `--persist-level` are counted as withheld and not
+		// messages.md#hindsight: Lines below `--persist-level` are counted as withheld but not
 		// held: nothing can be saved. Look at `.ullage` in the source.
-		d.log.Error("opening the hindsight failed", "error", err, "hint", hintUnheld)
+		d.log.Error("opening the hindsight buffer failed", "error", err, "hint", hintUnheld)
 	}
 	d.check.Held = d.held.State()
 }
@@ -65,8 +65,9 @@ func (d *detail) resume() {
 		return
 	}
 	if err := d.held.Resume(d.check.Held); err != nil {
-		// messages.md#hindsight: As `opening the hindsight failed`.
-		d.log.Error("reading the hindsight failed", "error", err, "hint", hintUnheld)
+		// messages.md#hindsight: Lines below `--persist-level` are counted as withheld but not
+		// held: nothing can be saved. Look at `.ullage` in the source.
+		d.log.Error("reading the hindsight buffer failed", "error", err, "hint", hintUnheld)
 	}
 }
 
@@ -133,7 +134,7 @@ func (d *detail) add(b *hindsight.Batch) {
 				// messages.md#hindsight: Most likely the tmpfs is full. These withheld lines, and the lines
 				// held before them, cannot be saved; `ullage_hindsight_lost_bytes_total` counts only these.
 				// Logged at most once a minute.
-				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "they, and those held before them, cannot be saved in hindsight; all are counted as withheld")
+				d.log.Warn("holding lines failed", "stream", b.Stream, "error", err, "hint", "these lines, and the lines held before them, cannot be saved in hindsight; all are counted as withheld")
 			}
 		}
 	}
@@ -169,7 +170,7 @@ func (d *detail) forget(stream string) {
 	if err := d.held.Forget(stream); err != nil {
 		// messages.md#hindsight: The destination refuses a stream, and the tmpfs failed as well.
 		// Held lines of other streams are lost.
-		d.log.Warn("forgetting held lines failed", "stream", stream, "error", err, "hint", "held lines of other streams are lost")
+		d.log.Warn("deleting held lines failed", "stream", stream, "error", err, "hint", "held lines of other streams are lost")
 	}
 }
 

@@ -52,8 +52,8 @@ func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 func (h *health) failed(err error, oldest time.Time, log *slog.Logger, dest string, backoff time.Duration) {
 	if h.setFailure(fmt.Errorf("destination: %w", err), oldest) {
 		// messages.md#the-destination: See [The sidecar is not
-		// ready](troubleshooting.md#the-sidecar-is-not-ready). Logged when the error is new;
-		// retried with fresh descriptors.
+		// ready](troubleshooting.md#the-sidecar-is-not-ready). Logged when the error is new; ullage
+		// retries with fresh file descriptors.
 		log.Error("destination failed", "kind", errorKind(err), "dest", dest, "retry", backoff.String(), "error", err,
 			"hint", "the backlog stays on the source")
 	}

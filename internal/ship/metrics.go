@@ -72,13 +72,13 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	}
 	gauge("ullage_backlog_bytes", "Bytes written by JVMs and not yet durable.", viewed(func() int64 { return v.usage.Backlog }))
 	gauge("ullage_spooled_bytes", "Bytes of lines in the spool, before compression.", viewed(func() int64 { return v.usage.Spooled }))
-	gauge("ullage_source_free_bytes", "Free bytes of the source's file system. JVMs lose lines at 0; see ullage_budget_used_bytes for what the backlog takes.", viewed(func() int64 { return v.usage.Headroom }))
+	gauge("ullage_source_free_bytes", "Free bytes of the source's file system. JVMs lose lines at 0; see ullage_budget_used_bytes for what the backlog uses.", viewed(func() int64 { return v.usage.Headroom }))
 	gauge("ullage_budget_bytes", "Bytes of the source's file system that the backlog may use.", viewed(func() int64 { return v.budget }))
-	gauge("ullage_budget_used_bytes", "Bytes of the budget in use: memory of the source files and of the spool. The part that is used decides when lines are compressed and dropped.", viewed(func() int64 { return v.used }))
+	gauge("ullage_budget_used_bytes", "Bytes of the budget in use: memory of the source files and of the spool. How much of the budget is in use decides when lines are compressed and dropped.", viewed(func() int64 { return v.used }))
 	gauge("ullage_queue_bytes", "Bytes in the queue between reader and writer.", func() float64 { return float64(l.queue.Bytes()) })
 	gauge("ullage_queue_capacity_bytes", "Size of the queue between reader and writer.", func() float64 { return float64(l.queue.Capacity()) })
 	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable. It grows while the destination is slow.", func() float64 { return l.lag(time.Now()).Seconds() })
-	gauge("ullage_destination_last_error_timestamp_seconds", "When the destination last failed, or the checkpoint could not be saved, Unix time; 0 for never.", l.health.lastErrorSeconds)
+	gauge("ullage_destination_last_error_timestamp_seconds", "Unix time at which the destination last failed, or the checkpoint could not be saved; 0 for never.", l.health.lastErrorSeconds)
 	gauge("ullage_ready", "1 while lines become durable, 0 while they do not; /readyz has the reason.", func() float64 {
 		if ready() != nil {
 			return 0

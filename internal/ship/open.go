@@ -45,10 +45,10 @@ func (r *reader) open() error {
 		if !r.waits.owned {
 			r.waits.owned = true
 			// messages.md#the-source: Another sidecar ships this source; `error` names its process
-			// if it is in the same PID namespace. This one is not ready, reads nothing and changes
-			// no log level. It takes over when the other ends or is killed, or has given no sign of
-			// life for 10 s and is not visibly stopped, or after a minute if the other is not
-			// visibly a sidecar. End one of them.
+			// if it is in the same PID namespace. This sidecar is not ready, reads nothing and
+			// changes no log level. It takes over when the other has ended, or has given no sign of
+			// life for 10 s and is not visibly stopped, or after a minute if the other process is
+			// not visibly a sidecar. End one of them.
 			r.log.Warn("waiting for the owner of the source", "source", r.cfg.Tail.Source, "error", err,
 				"hint", "one sidecar ships a source: this one starts when the other ends")
 		}
@@ -76,8 +76,8 @@ func (r *reader) open() error {
 func (r *reader) opened() {
 	if r.waits.missing || r.waits.owned {
 		r.waits = waits{}
-		// messages.md#the-source: ullage waited for the source directory, or for its owner to end,
-		// and has it now.
+		// messages.md#the-source: The source directory, for which ullage waited, is there now, or
+		// its previous owner has ended.
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
 	r.link.news.setDir(r.src.State())

@@ -78,7 +78,7 @@ func (p *placing) compareNumber() {
 
 // stale logs that the marks of one stream, or of all streams, are not used.
 func (p *placing) stale(stream string, err error) {
-	// messages.md#the-checkpoint: The destination is another one, or another process changed it.
+	// messages.md#the-checkpoint: This is a different destination, or another process changed it.
 	p.log.Warn("checkpoint does not match the segments", "stream", stream, "error", err, "hint", hintInvalid)
 	p.m.checkpointInvalid.WithLabelValues("stale").Inc()
 }

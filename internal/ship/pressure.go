@@ -138,8 +138,8 @@ func (p *pressure) yield(m usage) {
 	if p.yielded.Allow(time.Now()) {
 		// messages.md#hindsight: The tmpfs is so full that lines would soon be dropped. Lines that
 		// were held in hindsight until now cannot be saved.
-		p.log.Warn("held lines given up", "memory_bytes", bytes, "used_percent", int(m.used*100),
-			"hint", "the tmpfs is full; what happened until now cannot be saved in hindsight")
+		p.log.Warn("held lines deleted to free the tmpfs", "memory_bytes", bytes, "used_percent", int(m.used*100),
+			"hint", "the tmpfs is full; lines from before now cannot be saved in hindsight")
 	}
 }
 

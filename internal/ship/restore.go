@@ -47,7 +47,7 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 		s.check.Lost = true
 		// messages.md#the-checkpoint: `SOURCE/.ullage` is gone, and a hole in a log shows that a
 		// sidecar has persisted lines of it. The segments decide where reading resumes.
-		s.log.Warn("state directory was removed", "hint", "the segments decide where reading resumes; no process but the sidecar should write to .ullage in the source")
+		s.log.Warn("state directory was removed", "hint", "the segments decide where reading resumes; only the sidecar should write to .ullage in the source")
 	}
 	s.view.update(s.src)
 	s.check.SetFiles(s.src.Start.Positions())
@@ -69,15 +69,15 @@ func streamsOf(files map[position.Content]position.Saved) []string {
 }
 
 // hintInvalid is the hint for a checkpoint that is not used.
-const hintInvalid = "without a valid one, nothing that is durable is cut, and the segments decide where reading resumes; no process but the sidecar should write to .ullage in the source"
+const hintInvalid = "without a valid slot, the segments decide where reading resumes, and nothing durable is cut; only the sidecar should write to .ullage in the source"
 
 func (s *Shipper) reportInvalid(invalid []error) {
 	for _, err := range invalid {
 		s.metrics.checkpointInvalid.WithLabelValues(checkpoint.Reason(err)).Inc()
 		// messages.md#the-checkpoint: The slot is torn, unreadable, changed by another process,
-		// made for another `--dest`, or older than the newest one because another process put an
-		// old slot back or spoiled the newest. The other slot decides, or the segments do. Nothing
-		// that is durable is cut.
+		// made for another `--dest`, or older than the newest checkpoint because another process
+		// put an old slot back or damaged the newest. The other slot, or else the segments, decide
+		// where reading resumes. Nothing that is durable is cut.
 		s.log.Warn("invalid checkpoint slot ignored", "error", err, "hint", hintInvalid)
 	}
 }

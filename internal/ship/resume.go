@@ -31,8 +31,8 @@ func (w *writer) resume(st *writerStream) error {
 	if !errors.Is(err, store.ErrMark) {
 		return err
 	}
-	// messages.md#the-destination: Another process deleted or changed segments of the stream. It
-	// continues after what is left.
+	// messages.md#the-destination: Another process deleted or changed segments of the stream. The
+	// stream continues after what is left.
 	w.log.Error("committed segments are missing or changed", "stream", st.name, "error", err, "hint", "the stream continues after what is left")
 	mark.Gone = true
 	if err = st.segments.Resume(mark, store.Unbounded); errors.Is(err, store.ErrMark) {

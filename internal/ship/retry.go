@@ -80,7 +80,7 @@ func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	if err := w.rewind(ctx, rewind{ends: w.ends, news: len(w.ends) > 0}); err != nil {
 		return true, err
 	}
-	// messages.md#the-destination: The destination takes these streams again, or their files are
+	// messages.md#the-destination: The destination accepts these streams again, or their files are
 	// gone.
 	w.log.Info("refused streams resolved", "streams", len(back), "still_refused", len(w.refused.streams))
 	return true, w.saveMarks(ctx)

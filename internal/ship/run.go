@@ -66,7 +66,7 @@ const (
 )
 
 // errNoAnswer is the reason why nothing becomes durable after silentTime.
-var errNoAnswer = errors.New("destination: it has not answered since the start")
+var errNoAnswer = errors.New("the destination has not answered since the start")
 
 // opened is the destination's answer.
 type opened struct {
@@ -190,8 +190,8 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		<-silenced
 		s.link.health.setFailure(nil, time.Time{})
 		if silent {
-			// messages.md#the-destination: That call has returned.
-			s.log.Info("destination answers")
+			// messages.md#the-destination: The call that had not returned has returned.
+			s.log.Info("destination answers again")
 		}
 	}
 	return s.writer.run(stop)
@@ -259,9 +259,9 @@ func (s *Shipper) undrained(why string) error {
 	left := st.BacklogBytes - backlogOfMarks(st)
 	unconfirmed := s.view.unconfirmed()
 	if left == 0 && st.BacklogBytes > 0 && !unconfirmed {
-		// messages.md#the-source: The drain ended before the destination took the sidecar's own
-		// marks. Every line of the JVMs is durable. The next start ships the marks.
-		s.log.Warn("marks stay on the source", "bytes", st.BacklogBytes, "reason", why)
+		// messages.md#the-source: The drain ended before the sidecar's own marks were durable.
+		// Every line of the JVMs is durable. The next start ships the marks.
+		s.log.Warn("marks were not shipped", "bytes", st.BacklogBytes, "reason", why)
 		return nil
 	}
 	if failure := s.link.health.current(); failure != nil {

@@ -29,13 +29,13 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 			// messages.md#the-checkpoint: The tmpfs is full. Nothing is lost. After a crash in this
 			// state the segments would decide where reading resumes.
 			w.log.Warn("source has no room for the checkpoint", "error", err,
-				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
+				"hint", "shipping continues; after a crash now, the segments would decide where reading resumes")
 			return nil
 		}
-		w.link.health.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.taken.oldest)
+		w.link.health.setFailure(fmt.Errorf("write the checkpoint to the source: %w", err), w.taken.oldest)
 		if first {
-			// messages.md#the-checkpoint: Nothing that becomes durable is reclaimed until a retry
-			// succeeds. Restore the permission to write to `SOURCE/.ullage`.
+			// messages.md#the-checkpoint: The memory of lines that become durable is not reclaimed
+			// until a retry succeeds. Restore the permission to write to `SOURCE/.ullage`.
 			w.log.Error("saving the checkpoint failed", "error", err, "hint", "nothing is reclaimed until a retry succeeds")
 		}
 		if err := retry.Sleep(ctx, backoff.Next()); err != nil {

@@ -133,7 +133,7 @@ func (v *view) unreadable() error {
 	}
 	for _, reason := range []string{tail.IgnoredPermission, tail.IgnoredTooMany, tail.IgnoredError} {
 		if n := v.source.Ignored[reason]; n > 0 {
-			return fmt.Errorf("%d files of the source were not read (%s)", n, reason)
+			return fmt.Errorf("%d files in the source were not read (%s)", n, reason)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (c *Config) Flags(fs *flag.FlagSet) { settings.Declare(fs, c.Groups()) }
 
 func (c *Config) flags(fs *flag.FlagSet) {
 	c.Log.Flags(fs)
-	settings.DurationVar(fs, &c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
+	settings.DurationVar(fs, &c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log appears in the source within this `DURATION`; 0: never. (If another webhook strips\nthe sidecar's restartPolicy, the pod starts its JVM only when the sidecar has ended. The injector sets this flag for such pods.)")
 }
 
 // Validate returns one error for each setting that cannot work.

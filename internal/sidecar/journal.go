@@ -97,9 +97,9 @@ func (j *journal) write(now time.Time, marks ...mark.Mark) {
 	if !j.failing {
 		j.failing = true
 		// messages.md#the-source: The tmpfs is full or read-only, or something else has the name
-		// `SOURCE/ullage.log`. Marks are lost until one can be written; all else works. Logged once
-		// until then.
-		j.log.Warn("writing a mark failed", "error", err, "hint", "marks are lost until one can be written; all else works")
+		// `SOURCE/ullage.log`. Marks are lost until one can be written; everything else works.
+		// Logged once until then.
+		j.log.Warn("writing a mark failed", "error", err, "hint", "marks are lost until one can be written; everything else works")
 	}
 }
 

@@ -37,8 +37,8 @@ func (p *parts) begin() {
 		"compress", p.cfg.Ship.Segment.Compress.String(), "listen", listen, "version", p.of.Version)
 	if err := batch(); err != nil {
 		// messages.md#the-source: The kernel or a seccomp profile refuses `sched_setattr`. A JVM on
-		// the same processors may be interrupted more often; all else works.
-		p.log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; all else works")
+		// the same processors may be interrupted more often; everything else works.
+		p.log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; everything else works")
 	}
 }
 

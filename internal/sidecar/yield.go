@@ -44,15 +44,15 @@ func (c Config) yield(ctx context.Context, end func(), log *slog.Logger) {
 		case <-over:
 			if err := c.markYield(); err != nil {
 				// messages.md#the-source: The sidecar could not write to the source and continues.
-				// A pod whose sidecar has lost its `restartPolicy` does not start its JVM.
-				log.Warn("yielding failed", "error", err, "hint", "a pod that has lost the sidecar's restartPolicy does not start its JVM")
+				// In a pod whose sidecar has lost its `restartPolicy`, the JVM does not start.
+				log.Warn("yielding failed", "error", err, "hint", "if the pod has lost the sidecar's restartPolicy, its JVM does not start")
 				return
 			}
-			// messages.md#the-source: No JVM wrote within `--yield-after`, and the sidecar exits,
+			// messages.md#the-source: No JVM wrote within `--yield-after`, so the sidecar exits,
 			// once. The injector sets the flag where another webhook strips the sidecar's
 			// `restartPolicy`, and `ullage-injector inject` always sets it. If the kubelet does not
-			// start the sidecar again, that webhook has won: upgrade it.
-			log.Warn("yielding without a log", "after", c.YieldAfter,
+			// start the sidecar again, the other webhook did strip it: upgrade that webhook.
+			log.Warn("exiting without a log", "after", c.YieldAfter,
 				"hint", "if this is the last line of the container, another webhook strips restartPolicy: upgrade that webhook")
 			end()
 			return

@@ -37,7 +37,7 @@ func yielded(t *testing.T, source string, within, at time.Duration, after func()
 // when that has ended.
 func TestASidecarYieldsOnce(t *testing.T) {
 	source := t.TempDir()
-	if ended, said := yielded(t, source, 10*time.Second, 0, nil); !ended || !strings.Contains(said, "yielding") {
+	if ended, said := yielded(t, source, 10*time.Second, 0, nil); !ended || !strings.Contains(said, "exiting without a log") {
 		t.Errorf("the first: ended %v: %s", ended, said)
 	}
 	if ended, said := yielded(t, source, 10*time.Second, 0, nil); ended || said != "" {

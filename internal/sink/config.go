@@ -42,8 +42,8 @@ func DefaultConfig() Config { return Config{UploadAge: 5 * time.Minute} }
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.Var(&c.URLs, "sink", "also copy what is durable to this `URL`; repeat it, or separate several by spaces; see "+build.Docs+"sinks.md")
-	settings.DurationVar(fs, &c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: an hour, as without such a sink")
+	fs.Var(&c.URLs, "sink", "also copy durable lines to this `URL`; repeat the flag, or separate several by spaces; see "+build.Docs+"sinks.md")
+	settings.DurationVar(fs, &c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` if a sink takes whole segments; 0: after an hour, as without such a sink")
 	fs.StringVar(&c.Pod.Namespace, "pod-namespace", c.Pod.Namespace, "`NAMESPACE` of the pod, for sinks")
 	fs.StringVar(&c.Pod.Name, "pod-name", c.Pod.Name, "`NAME` of the pod, for sinks")
 	fs.StringVar(&c.Pod.Container, "container-name", c.Pod.Container, "`NAME` of the JVM's container, for sinks")

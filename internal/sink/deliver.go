@@ -84,7 +84,7 @@ func (w *worker) recovered() {
 	w.state.failure = nil
 	w.state.mu.Unlock()
 	if failed {
-		// messages.md#sinks: After an error, the sink has acknowledged a batch, or its cursor could
+		// messages.md#sinks: After an error, the sink acknowledges lines again, or its cursor can
 		// be read.
 		w.log.Info("sink works again")
 	}
@@ -168,7 +168,7 @@ func (w *worker) setAside(b *Batch, why *RejectedError) {
 	if err := w.aside.add(r); err != nil {
 		// messages.md#sinks: The list of refused lines is full or cannot be written. The lines are
 		// counted, and stay in the segments.
-		w.log.Warn("noting what a sink refused failed", "error", err, "stream", r.Stream, "segment", r.Segment, "from", r.From, "lines", r.Lines)
+		w.log.Warn("recording the lines that a sink refused failed", "error", err, "stream", r.Stream, "segment", r.Segment, "from", r.From, "lines", r.Lines)
 	}
 }
 

@@ -79,7 +79,7 @@ func (w *worker) left() error {
 	if w.state.backlog == 0 {
 		return nil
 	}
-	err := fmt.Errorf("sink %s lacks %d bytes of segments; the next start sends them, if the destination outlives the pod", w.name, w.state.backlog)
+	err := fmt.Errorf("sink %s has not received %d bytes of segments; the next start sends them, if the destination outlives the pod", w.name, w.state.backlog)
 	if w.state.failure != nil {
 		err = fmt.Errorf("%w: %w", err, w.state.failure)
 	}

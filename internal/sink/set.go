@@ -112,7 +112,7 @@ func (s *Set) Run(ctx, stop context.Context) error {
 		return nil
 	}
 	if dir, err := (files{s.dest}).dir(true); err != nil {
-		// messages.md#sinks: The sinks work, and begin again after a restart. Look at `.ullage` in
+		// messages.md#sinks: The sinks work, but begin again after a restart. Look at `.ullage` in
 		// the destination.
 		s.log.Error("creating the directory of the cursors failed", "error", err, "hint", "sinks begin again after a restart")
 	} else {
@@ -134,7 +134,7 @@ func (s *Set) Run(ctx, stop context.Context) error {
 	case <-done:
 		return errors.Join(errs...)
 	case <-time.After(grace):
-		return errors.New("sinks: a call into the destination or an engine has not returned; the next start sends what they lack, if the destination outlives the pod")
+		return errors.New("sinks: a call into the destination or to a server has not returned; the next start sends what is missing, if the destination outlives the pod")
 	}
 }
 

@@ -157,11 +157,11 @@ func (w *worker) begin(stop context.Context) {
 	}
 	if err != nil {
 		w.metrics.cursorsLost.Inc()
-		// messages.md#sinks: The cursor is malformed, which is counted. The sink gets everything
-		// again, beginning with the oldest segment. If the disk fails, `sink fails` is logged
-		// instead: the sidecar retries, and delivers nothing until a retry succeeds.
+		// messages.md#sinks: The cursor is malformed; `ullage_sink_cursors_lost_total` counts it.
+		// The sink gets everything again, beginning with the oldest segment. If the disk fails,
+		// `sink fails` is logged instead: the sidecar retries, and delivers nothing until then.
 		w.log.Error("reading the cursor of a sink failed", "error", err,
-			"hint", "the sink gets everything again, beginning with the oldest segment; an engine that knows the lines refuses them")
+			"hint", "the sink gets everything again, beginning with the oldest segment; a server that recognizes the lines refuses them")
 		cursors = map[string]cursor{}
 	}
 	w.recovered()
@@ -247,9 +247,9 @@ func (w *worker) feedOf(stream string) (feed, error) {
 		return newSegmentFeed(dir, stream, at, committed)
 	}
 	return newLineFeed(dir, stream, w.set.formats.Classifier(stream), at, &w.memory, committed, func(err error) {
-		// messages.md#sinks: Retention deleted a segment that the sink did not have, or a part of a
-		// segment is damaged. The sink continues after it.
-		w.log.Warn("durable copy has a gap for a sink", "stream", stream, "error", err)
+		// messages.md#sinks: Retention deleted a segment before the sink had all of it, or a part
+		// of a segment is damaged. The sink continues after it.
+		w.log.Warn("sink missed part of the durable copy", "stream", stream, "error", err)
 	})
 }
 

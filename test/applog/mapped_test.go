@@ -88,7 +88,7 @@ func numbers(t *testing.T, dest string) map[int]int {
 // TestMappedFile shows what becomes of the lines of an appender that maps its file. The sidecar warns and reads the
 // lines once the application has ended in an orderly way. It never reads those of a killed application.
 func TestMappedFile(t *testing.T) {
-	const warning = "source file is longer than what is written in it"
+	const warning = "source file is longer than its content"
 	for _, killed := range []bool{false, true} {
 		t.Run("killed "+strconv.FormatBool(killed), func(t *testing.T) {
 			source, dest := lab.Tmpfs(t, "64m"), t.TempDir()

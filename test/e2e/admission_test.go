@@ -176,7 +176,7 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	delete(user, "runAsUser")
 	delete(user, "runAsGroup")
 	warnings := s.apply(manifest(pod))
-	for _, want := range []string{`the user of container "app" is not known`, "log levels can't be changed", "write securityContext: {runAsUser: UID, runAsGroup: GID} into the pod's spec"} {
+	for _, want := range []string{`the user of container "app" is not known`, "log levels cannot be changed", "write securityContext: {runAsUser: UID, runAsGroup: GID} into the pod's spec"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("the warning lacks %q:\n%s", want, warnings)
 		}

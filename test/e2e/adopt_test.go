@@ -70,7 +70,7 @@ func TestAdoptAJVMWhoseContainerEnds(t *testing.T) {
 		return err == nil && strings.Contains(lines, "Pause Young")
 	})
 	s.exec("app", "app", "sh", "-c", "kill 1")
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "what arrived until then is in "+copied) {
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "what had arrived is in "+copied) {
 		t.Errorf("kubectl ullage adopt: %v", err)
 	}
 	lines, _, err := command("", program("ullage"), "logs", copied)
@@ -123,7 +123,7 @@ func TestAdoptAnUnpreparedDeployment(t *testing.T) {
 		return !strings.Contains(s.field("pod/"+pod, ".status.ephemeralContainerStatuses[*].state"), "running")
 	})
 	out, _, _ := command("", "env", append(pluginSettings(), "kubectl", "ullage", "-n", s.name, "doctor", pod)...)
-	matches(t, "doctor", out, `(?m)^note +container ullage-adopt-\w+ has adopted a JVM of pod \S+, and has ended with exit code 0$`)
+	matches(t, "doctor", out, `(?m)^note +container ullage-adopt-\w+ has adopted a JVM of pod \S+, and ended with exit code 0$`)
 }
 
 // In a namespace that admits only restricted pods, the adopting container is restricted too. If the policy refuses

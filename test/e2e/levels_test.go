@@ -289,7 +289,7 @@ func TestPlugin(t *testing.T) {
 	s.ready("quiet")
 
 	got := ullage("levels", "app", raise, "--for", "10m")
-	matches(s.T, "levels POD SELECTION", got, `(?m)^pid \d+: gc\*=debug on top of its own, on file=/var/log/jvm/gc-%p\.log$`, `(?m)^until \d\d:\d\d:\d\d, in 10m0s$`)
+	matches(s.T, "levels POD SELECTION", got, `(?m)^pid \d+: gc\*=debug in addition to its own, on file=/var/log/jvm/gc-%p\.log$`, `(?m)^until \d\d:\d\d:\d\d, in 10m0s$`)
 	if note := s.field("pod/app", `.metadata.annotations.ullage\.dev/log`); note != raise {
 		s.Errorf("ullage.dev/log is %q, not %q", note, raise)
 	}

@@ -137,7 +137,7 @@ func (p *platform) checkGuaranteed(pod string) {
 	if said := p.field("pod/"+pod, `.metadata.annotations.ullage\.dev/injected`); !strings.Contains(said, `"jvms":[{"container":"app"`) {
 		p.Errorf("the JVM is not in app: %s", said)
 	}
-	p.says(pod, "an HPA by the pod's CPU utilization sees at most 81 %, since the sidecar adds 50m to the requests and the pod is of QoS class Guaranteed: use a metric of type ContainerResource")
+	p.says(pod, "an HPA on the pod's CPU utilization sees at most 81 %, because the sidecar adds 50m to the requests and the pod is of QoS class Guaranteed: use a metric of type ContainerResource")
 }
 
 // checkEvents waits for the Events on the pods' controllers. The injector needs rights in this namespace to create
@@ -195,7 +195,7 @@ func (p *platform) checkLoose(pod string) {
 	if limit := p.field("pod/"+pod, `.spec.containers[0].resources.limits.memory`); limit != "448Mi" {
 		p.Errorf("the memory limit is %s, want 384Mi and the buffer", limit)
 	}
-	matches(p.T, "levels deploy/loose", p.onCall("levels", "deploy/loose", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
+	matches(p.T, "levels deploy/loose", p.onCall("levels", "deploy/loose", raise, "--for", "10m"), `pid \d+: gc\*=debug in addition to its own`, `(?m)^raised: `)
 }
 
 // says fails the test unless kubectl describe pod shows all texts.
@@ -265,7 +265,7 @@ func (p *platform) checkOnCall() {
 	live, recent := livePage(p.space, p.env, "deploy/web")
 	matches(p.T, "open", live, `^<!doctype html>`)
 	matches(p.T, "open, recent", recent, `"name": "\w+ young`)
-	matches(p.T, "levels", p.onCall("levels", "deploy/web", raise, "--for", "10m"), `pid \d+: gc\*=debug on top of its own`, `(?m)^raised: `)
+	matches(p.T, "levels", p.onCall("levels", "deploy/web", raise, "--for", "10m"), `pid \d+: gc\*=debug in addition to its own`, `(?m)^raised: `)
 }
 
 // checkAutoscaler waits until the autoscaler has scaled out the Deployment and the new pod has a sidecar too.

@@ -41,7 +41,7 @@ func TestAHeapThatLeavesNoRoomForTheLog(t *testing.T) {
 				if limit != c.limit {
 					t.Errorf("the container's limit is %d MiB, want %d", limit>>20, c.limit>>20)
 				}
-				const warning = "may take more than its memory limit of 512 MiB, and be killed: heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs"
+				const warning = "may use more than its memory limit of 512 MiB, and be killed: heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs"
 				if strings.Contains(warnings, warning) != c.warned {
 					t.Errorf("want a warning: %v; warnings:\n%s", c.warned, warnings)
 				}

@@ -31,7 +31,7 @@ var answers = []struct {
 	{"5. What is missing", []string{`(?m)^\S+ +gc\.log .*trace=\d+`}, 0},
 	{"6. What is the JVM doing now", []string{`gc\*=debug`}, 0},
 	{"7. What was the JVM doing just before", []string{`(?m)^saving `, `(?m)\[debug\]`}, 0},
-	{"8. Which heap", []string{`(?m)^- No size of the heap is recommended: `}, 0},
+	{"8. Which heap", []string{`(?m)^- No heap size is recommended: `}, 0},
 	{"9. What do I send", []string{`(?m)^NOT COMPLETE: gc\.log: gaps: \d+, of \d+ lines`}, 0},
 	{"10. Who stalled", []string{`(?m) gc\.log +jvm-stalled +ended=\S+ seconds=\d+\.\d{3} verdict=[a-z]+`}, 0},
 	{"11. What killed", []string{`(?m) gc\.log +jvm-ended +pid=\d+ how=killed( signal=SIGKILL)? why="SIGKILL.*MiB in use after a collection`}, 0},

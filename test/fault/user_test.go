@@ -62,7 +62,7 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 				t.Errorf("/status says %+v, want %q", *st.JVMUser, c.want)
 			}
 			out, err := exec.Command(lab.Binary(), "status", "--addr", addr).CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "the sidecar leaves it alone ("+c.want+")") {
+			if err != nil || !strings.Contains(string(out), "the sidecar does not change it ("+c.want+")") {
 				t.Errorf("ullage status: %v: the setting is not next to the log level:\n%s", err, out)
 			}
 			if !strings.Contains(side.Stderr(), c.want) {

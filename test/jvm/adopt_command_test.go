@@ -437,7 +437,7 @@ code=0; "$ULLAGE" adopt --all --for 1s --dest "$COPY/copy" || code=$?
 find /tmp -maxdepth 1 -name ".java_pid*" >&2
 find /dev/shm "$COPY" -mindepth 1 >&2
 exit $code`, adopt.Most+1, 0)
-	const want = "ullage adopt: 17 JVMs run here, and ullage adopts at most 16 at once: nothing was changed; name one JVM by its process ID\n"
+	const want = "ullage adopt: 17 JVMs run here, but ullage adopts at most 16 at once: nothing was changed; name one JVM by its process ID\n"
 	if said := adoptEnds(r, all, 1); said != want {
 		t.Errorf("ullage adopt printed this, followed by the files that it created:\n%s\nwant\n%s", said, want)
 	}
@@ -489,7 +489,7 @@ func TestAdoptWithASinkThatFails(t *testing.T) {
 	if err := adopt.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if said := adoptEnds(r, adopt, 1); !strings.Contains(said, "sink otlp+http lacks ") || strings.Contains(said, "what was not shipped") {
+	if said := adoptEnds(r, adopt, 1); !strings.Contains(said, "sink otlp+http has not received ") || strings.Contains(said, "the lines that were not shipped") {
 		t.Errorf("it said:\n%s", said)
 	}
 	reported(r, "Pause Young")

@@ -153,7 +153,7 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 		before := jvm.configuration()
 		r.bystander()
 		out, _ := r.log(0, "set", "gc*=debug", "--for", "1h")
-		said(r, out, fmt.Sprintf("pid %d: ", jvm.PID()), "all=off,gc*=info → all=off,gc*=info,gc*=debug", "'ullage run' restores it")
+		said(r, out, fmt.Sprintf("pid %d: ", jvm.PID()), "all=off,gc*=info → all=off,gc*=info,gc*=debug", "then 'ullage run' restores their level")
 		r.selects(jvm, "gc*=debug")
 		r.raisedUntil()
 		if l := r.levels(); l.Raise == nil || l.Raise.Cause != "command" || l.Raise.Selection != "gc*=debug" {

@@ -21,7 +21,7 @@ ullage-lines:
       ) > 0
     labels: {severity: warning}
     annotations:
-      summary: ullage dropped lines of {{ $pod }}.
+      summary: ullage dropped log lines of {{ $pod }}.
       description: About {{ $count }} lines within 10m were dropped to keep memory free for the JVM. A marker line is in their place.
   - alert: UllageJVMLostLines
     expr: |-
@@ -34,15 +34,15 @@ ullage-lines:
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} lost lines before ullage could read them.
-      description: The JVM dropped lines itself (-Xlog:async), found its tmpfs or its ring of events full, cut an event that was too long, or deleted or truncated a log that was not read to its end.
+      description: The JVM itself dropped lines (-Xlog:async), found its tmpfs or its event ring full, cut an event that was too long, or deleted or truncated a log before all of it was read.
   - alert: UllageHeadroomLow
     expr: |-
       min {{ $by }} (1 - ullage_budget_used_bytes / (ullage_budget_bytes > 0)) < 0.5
     for: 2m
     labels: {severity: warning}
     annotations:
-      summary: The log memory of {{ $pod }} fills up.
-      description: Of the memory for the backlog, {{ $share }} is free. ullage drops lines once little more of it is used.
+      summary: The log memory of {{ $pod }} is filling up.
+      description: Only {{ $share }} of the budget for the backlog is free. ullage drops lines when a little more of it is used.
   - alert: UllageLagHigh
     expr: |-
       max {{ $by }} (ullage_lag_seconds) > 60
@@ -50,7 +50,7 @@ ullage-lines:
     labels: {severity: warning}
     annotations:
       summary: Lines of {{ $pod }} become durable too late.
-      description: The oldest line that is not durable is {{ $duration }} old. A crash of the node would lose what is younger.
+      description: The oldest line that is not durable is {{ $duration }} old. A crash of the node would lose this line and all later ones.
 ullage-destination:
   - alert: UllageNotCommitting
     expr: |-
@@ -58,16 +58,16 @@ ullage-destination:
     for: 5m
     labels: {severity: critical}
     annotations:
-      summary: No line of {{ $pod }} becomes durable.
-      description: The sidecar is not ready. /readyz and ullage status have the reason; the backlog stays in memory as long as there is room.
+      summary: Log lines of {{ $pod }} do not become durable.
+      description: The sidecar is not ready. /readyz and ullage status show the reason; the backlog stays in memory while there is room.
   - alert: UllageDestinationFailing
     expr: |-
       sum by (namespace, pod, container, kind) (increase(ullage_destination_errors_total[5m])) > 0
     for: 5m
     labels: {severity: warning}
     annotations:
-      summary: The destination of {{ $pod }} fails ({{ "{{ $labels.kind }}" }}).
-      description: The sidecar retries. ullage status has the last error.
+      summary: The destination of {{ $pod }} is failing ({{ "{{ $labels.kind }}" }}).
+      description: The sidecar retries. ullage status shows the last error.
   - alert: UllageSinkBehind
     expr: |-
       max by (namespace, pod, container, sink) (ullage_sink_lag_seconds) > {{ .Values.rules.sinkSeconds }}
@@ -75,15 +75,15 @@ ullage-destination:
     labels: {severity: warning}
     annotations:
       summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} is behind.
-      description: The oldest line that the sink has not acknowledged is {{ $duration }} old. Retention deletes segments that the sink has not had.
+      description: The oldest line that the sink has not acknowledged is {{ $duration }} old. Retention may delete segments before the sink has received them.
   - alert: UllageSinkIncomplete
     expr: |-
       sum by (namespace, pod, container, sink) (increase(ullage_sink_skipped_segments_total[10m])) > 0
       or sum by (namespace, pod, container, sink) (increase(ullage_sink_rejected_bytes_total[10m])) > 0
     labels: {severity: warning}
     annotations:
-      summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} has not all lines.
-      description: The sink refused lines or segments for what they are, or retention deleted segments before the sink had them.
+      summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} lacks lines.
+      description: The sink refused lines or segments because of what they contain, or retention deleted segments before the sink had received them.
 ullage-jvm:
   # The series of an action and a cause begins with its first pause, and so counts from
   # zero while it is younger than the window: that pause may be the longest.
@@ -96,8 +96,8 @@ ullage-jvm:
     for: 5m
     labels: {severity: warning}
     annotations:
-      summary: Collections of {{ $pod }} pause the JVM for longer than the objective.
-      description: The quantile 0.99 of the pauses within 10m is about {{ $duration }}; the objective is {{ .Values.rules.pauseSeconds }}s.
+      summary: GC pauses of {{ $pod }} are longer than the objective.
+      description: The 99th percentile of the pauses within 10m is about {{ $duration }}; the objective is {{ .Values.rules.pauseSeconds }}s.
   # A counter of every verdict exists from the start.
   - alert: UllageStallSuspected
     expr: |-
@@ -105,7 +105,7 @@ ullage-jvm:
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} seems to have waited ({{ "{{ $labels.verdict }}" }}).
-      description: About {{ $count }} stops within 10m took far longer than the work in them. The verdict names what the kernel's counters showed meanwhile.
+      description: About {{ $count }} stops within 10m took far longer than their work. The verdict names what the kernel's counters showed during the stops.
   - alert: UllageJVMCrashed
     expr: |-
       sum {{ $by }} (increase(ullage_jvm_crashes_total[10m])) > 0
@@ -120,7 +120,7 @@ ullage-jvm:
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} was killed or ran out of memory ({{ "{{ $labels.cause }}" }}).
-      description: The mark jvm-ended and ullage status have the evidence with its numbers; kubectl ullage doctor has what Kubernetes noted of the container.
+      description: The mark jvm-ended and ullage status show the evidence with its numbers; kubectl ullage doctor shows what Kubernetes recorded about the container.
   - alert: UllageLevelRaised
     expr: |-
       max {{ $by }} (ullage_level_raised_jvms) > 0
@@ -128,7 +128,7 @@ ullage-jvm:
     labels: {severity: warning}
     annotations:
       summary: The log level of {{ $pod }} has been raised for 1h.
-      description: An annotation may have been forgotten. More detail costs memory, storage and time of the JVM.
+      description: An annotation may have been forgotten. More detail costs memory, storage and JVM time.
 ullage-injector:
   - alert: UllageInjectorDown
     expr: |-
@@ -146,7 +146,7 @@ ullage-injector:
     for: 5m
     labels: {severity: warning}
     annotations:
-      summary: The injector in {{ "{{ $labels.namespace }}" }} fails.
+      summary: The injector in {{ "{{ $labels.namespace }}" }} is failing.
       description: The injector could not answer reviews, or could not keep its certificate in the Kubernetes API.
   - alert: UllageInjectorCertificate
     expr: |-
@@ -154,7 +154,7 @@ ullage-injector:
     for: 15m
     labels: {severity: critical}
     annotations:
-      summary: The certificate of the injector {{ "{{ $labels.namespace }}/{{ $labels.pod }}" }} is not renewed.
+      summary: The certificate of the injector {{ "{{ $labels.namespace }}/{{ $labels.pod }}" }} has not been renewed.
       description: API servers refuse an expired certificate, and pods then start without a sidecar, or not at all (webhook.failurePolicy).
   # An API server counts in a metric of its own what it let through unseen. The series of
   # a webhook begins with its first failure, and so counts from zero while it is younger
@@ -168,7 +168,7 @@ ullage-injector:
       ) > 0
     labels: {severity: warning}
     annotations:
-      summary: Pods that should have a sidecar have none.
+      summary: Pods started without the sidecar that they should have.
       description: >-
         {{ "{{ if $labels.reason }}" }}The injector refused about {{ $count }} pods within 10m, for the reason {{ "{{ $labels.reason }}" }}.
         {{- "{{ else }}" }}The API server got no answer from the injector for about {{ $count }} pods within 10m.{{ "{{ end }}" }}

@@ -97,7 +97,7 @@ it would be one of docker.io, where anyone may have taken the name.
 {{- $name := .image.repository -}}
 {{- if not (and (contains "/" $name) (include "ullage.qualified" $name)) -}}
 {{- if not (include "ullage.qualified" .root.Values.registry) -}}
-{{- fail (printf "registry: name the registry of the image %s, as registry.example/team, or localhost for images that are loaded into the nodes (helm ... --set registry=NAME)" $name) -}}
+{{- fail (printf "registry: name the registry of the image %s, such as registry.example/team, or localhost for images that are loaded into the nodes (helm ... --set registry=NAME)" $name) -}}
 {{- end -}}
 {{- $name = printf "%s/%s" .root.Values.registry $name -}}
 {{- end -}}

@@ -35,7 +35,7 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 	body, err := c.get(ctx, "/status")
 	if err == nil {
 		if err = json.Unmarshal(body, &st); err != nil {
-			err = fmt.Errorf("decode the answer of %s: %w: does ullage listen there?", c.Addr, err)
+			err = fmt.Errorf("decode the answer of %s: %w: is it ullage that listens there?", c.Addr, err)
 		}
 	}
 	if err != nil {
@@ -71,14 +71,14 @@ func (c Client) get(ctx context.Context, path string) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", c.Addr, resp.Status)
+		return nil, fmt.Errorf("ask %s: the answer is %s: is it ullage that listens there?", c.Addr, resp.Status)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return nil, c.unanswered(err, true)
 	}
 	if len(body) > maxAnswer {
-		return nil, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", c.Addr, maxAnswer)
+		return nil, fmt.Errorf("read the answer of %s: it is longer than %d bytes: is it ullage that listens there?", c.Addr, maxAnswer)
 	}
 	return body, nil
 }
@@ -102,9 +102,9 @@ func (c Client) unanswered(err error, connected bool) error {
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {
 		if !connected {
-			return fmt.Errorf("%s did not accept a connection within %s: a firewall drops what is sent there, or what listens there is overloaded", c.Addr, c.Timeout)
+			return fmt.Errorf("%s did not accept a connection within %s: a firewall drops the packets, or the listener is overloaded", c.Addr, c.Timeout)
 		}
-		return fmt.Errorf("%s accepted the request and did not answer within %s: ullage is stopped or very busy, or something else listens there", c.Addr, c.Timeout)
+		return fmt.Errorf("%s accepted the request but did not answer within %s: ullage is stopped or very busy, or something else listens there", c.Addr, c.Timeout)
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {

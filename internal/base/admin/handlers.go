@@ -63,7 +63,7 @@ func newMux(reg *prometheus.Registry, of Answers, log *slog.Logger) http.Handler
 func answering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocal(r.Host) {
-			text(w, http.StatusForbidden, "ullage answers to an IP address, localhost, or the name of a Service (web, web.shop.svc), and not to another name\n")
+			text(w, http.StatusForbidden, "ullage answers only requests to an IP address, localhost, or the name of a Service (web, web.shop.svc)\n")
 			return
 		}
 		next.ServeHTTP(w, r)

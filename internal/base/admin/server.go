@@ -82,9 +82,9 @@ func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*S
 	l, err := net.Listen("tcp", cfg.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		// messages.md#admin-http: Another sidecar on this machine has the port: give each its own
-		// `--listen`; `ullage status --source DIR` fails where the sidecar of another source
-		// answers. A killed sidecar that waits for the destination keeps its port, too. Lines are
-		// shipped meanwhile; metrics and health are missing.
+		// `--listen`; `ullage status --source DIR` fails if the sidecar of another source answers.
+		// A killed sidecar that waits for the destination also keeps its port. Lines are shipped
+		// meanwhile; metrics and health are missing.
 		log.Warn("admin address is taken", "listen", cfg.Listen, "error", err,
 			"hint", "metrics and health are missing until a retry succeeds; set another --listen, or --listen off")
 		s.taken = cfg.Listen

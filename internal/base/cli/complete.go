@@ -172,7 +172,7 @@ func completion(_ context.Context, args []string, e Env) int {
 	e.Words = Words{"": func() []string { return shells }}
 	code, ok := e.Parse(fs, strings.ReplaceAll(completionAbout, "PROGRAM", e.Program), args, func() []error {
 		if fs.NArg() == 0 {
-			return []error{errors.New("no shell is given: use bash, zsh or fish")}
+			return []error{errors.New("no shell given: use bash, zsh or fish")}
 		}
 		bad := Unexpected(fs.Args()[1:])
 		if !slices.Contains(shells, fs.Arg(0)) {

@@ -52,7 +52,7 @@ func completed() Program {
 
 func TestCandidates(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
-		{"", "logs\tprint: all\nlevels\tshow\ncompletion\tprint a script for completion in bash, zsh or fish\nversion\tprint what this program was built from\n:4\n"},
+		{"", "logs\tprint: all\nlevels\tshow\ncompletion\tprint a script for completion in bash, zsh or fish\nversion\tprint the program's version and build\n:4\n"},
 		{"l", "logs\tprint: all\nlevels\tshow\n:4\n"},
 		{"hid", ":4\n"},
 		{"-", "--help\tprint what the command does\n-n\tNAME of a place\n:4\n"},

@@ -49,7 +49,7 @@ func (e Env) NoteFuture(name string, since, now time.Time) {
 func Time(text string, now time.Time) (time.Time, error) {
 	if d, err := settings.ParseDuration(text); err == nil {
 		if d < 0 {
-			return time.Time{}, errors.New("a duration is one before now, so it must not be negative")
+			return time.Time{}, errors.New("a duration is a time before now, so it must not be negative")
 		}
 		return now.Add(-d), nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/base/build"
 )
 
-const versionAbout = `PROGRAM version prints what this program was built from.
+const versionAbout = `PROGRAM version prints the program's version and build.
 
 Usage:
   PROGRAM version [--json]
@@ -23,7 +23,7 @@ Example:
 // Version returns the command that prints the version and build information of the program.
 // linked is the version that the linker has set.
 func Version(linked string) Command {
-	return Command{Name: "version", Summary: "print what this program was built from",
+	return Command{Name: "version", Summary: "print the program's version and build",
 		Run: func(_ context.Context, args []string, e Env) int { return e.version(args, linked) }}
 }
 

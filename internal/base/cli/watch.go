@@ -16,14 +16,14 @@ const watchEvery = 2 * time.Second
 
 // WatchFlags declares --watch and -w, as in kubectl.
 func WatchFlags(fs *flag.FlagSet, watch *bool) {
-	fs.BoolVar(watch, "watch", false, "look again every two seconds, until interrupted")
+	fs.BoolVar(watch, "watch", false, "refresh every two seconds until interrupted")
 	fs.BoolVar(watch, "w", false, "short for --watch")
 }
 
 // CheckWatch returns an error about --watch and --json, if both are given.
 func CheckWatch(watch, asJSON bool) []error {
 	if watch && asJSON {
-		return []error{errors.New("--watch shows a table: leave --json out")}
+		return []error{errors.New("--watch shows a table: leave out --json")}
 	}
 	return nil
 }

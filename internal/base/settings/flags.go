@@ -115,7 +115,7 @@ func Misspelt(environ, flagNames []string) []error {
 			continue
 		}
 		if guess := Nearest(strings.ReplaceAll(word, "_", "-"), known); guess != "" {
-			bad = append(bad, fmt.Errorf("%s sets nothing and is ignored; did you mean %s?", variable, EnvName(guess)))
+			bad = append(bad, fmt.Errorf("%s is not a setting and is ignored; did you mean %s?", variable, EnvName(guess)))
 		}
 	}
 	return bad

@@ -19,8 +19,8 @@ func LogAt(level slog.Level) Log { return Log{level: logLevel(level)} }
 
 // Flags declares the settings on fs, with the values of l as defaults.
 func (l *Log) Flags(fs *flag.FlagSet) {
-	fs.Var(&l.format, "log-format", "`FORMAT` of the program's own log on stderr: text or json")
-	fs.Var(&l.level, "log-level", "lowest `LEVEL` that the program logs: debug, info, warn or error")
+	fs.Var(&l.format, "log-format", "`FORMAT` of ullage's own log on stderr: text or json")
+	fs.Var(&l.level, "log-level", "lowest `LEVEL` that ullage itself logs: debug, info, warn or error")
 }
 
 // Logger returns the log that writes to w.

@@ -204,7 +204,7 @@ func TestMisspeltVariables(t *testing.T) {
 		switch {
 		case want == "" && got != nil:
 			t.Errorf("%s: %v, want nothing", variable, got)
-		case want != "" && (got == nil || got.Error() != name+" sets nothing and is ignored; did you mean "+want+"?"):
+		case want != "" && (got == nil || got.Error() != name+" is not a setting and is ignored; did you mean "+want+"?"):
 			t.Errorf("%s: %v, want a question about %s", variable, got, want)
 		}
 	}

@@ -165,7 +165,7 @@ func (c *Claimant) void(pid int) string {
 	case is == kernel.Other:
 		return who + " is not a sidecar"
 	case is == kernel.Unseen && c.waited >= strangerPatience:
-		return fmt.Sprintf("%s has held the lock for %s, and is not seen to be a sidecar", who, strangerPatience)
+		return fmt.Sprintf("%s has held the lock for %s, and does not look like a sidecar", who, strangerPatience)
 	case state == kernel.Stopped:
 		c.silent = 0
 	case c.silent >= ownerPatience:

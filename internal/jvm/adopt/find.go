@@ -143,7 +143,7 @@ func choose(ctx context.Context, word string) (jvms []attach.JVM, left []error, 
 	case n > 1 && word != "":
 		err = fmt.Errorf("%d JVMs have %q in their command lines: name one by its process ID: %s", n, printable.Escaped(word, maxWord), numbers(jvms))
 	case n > Most:
-		err = fmt.Errorf("%d JVMs run here, and ullage adopts at most %d at once: nothing was changed; name one JVM by its process ID", n, Most)
+		err = fmt.Errorf("%d JVMs run here, but ullage adopts at most %d at once: nothing was changed; name one JVM by its process ID", n, Most)
 	}
 	return jvms, left, err
 }

@@ -101,12 +101,12 @@ func budgetOf(size, free int64, n int) (int64, error) {
 		return mostBudget / int64(n), nil
 	}
 	if used := size - free; used > size/2 {
-		return 0, fmt.Errorf("the application uses %s of the %s of its %s: ullage takes no space on a tmpfs that is more than half full",
+		return 0, fmt.Errorf("the application uses %s of the %s of its %s: ullage does not use a tmpfs that is more than half full",
 			printable.Bytes(used), printable.Bytes(size), shm)
 	}
 	budget := min(size/share, mostBudget) / int64(n)
 	if budget < leastBudget {
-		return 0, fmt.Errorf("its %s has %s: ullage takes at most an eighth, which is less than %s for each JVM",
+		return 0, fmt.Errorf("its %s has %s: ullage uses at most an eighth, which is less than %s for each JVM",
 			shm, printable.Bytes(size), printable.Bytes(leastBudget))
 	}
 	return budget, nil

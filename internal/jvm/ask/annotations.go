@@ -20,15 +20,15 @@ const (
 	logName        = "log"         // [raises the log level](levels.md) to this selection
 	logForName     = "log-for"     // how long a raise lasts: by default `15m`
 	logStreamName  = "log-stream"  // raises only the outputs whose stream matches this pattern
-	logIDName      = "log-id"      // any text of at most 64 letters, digits and `-_./`. A new id starts a new raise of the same selection
+	logIDName      = "log-id"      // any text of at most 64 letters, digits and the characters `-_./`. A new id starts a new raise of the same selection
 	triggerName    = "trigger"     // [conditions](levels.md#triggers) that raise the log level, separated by commas
 	triggerLogName = "trigger-log" // what a trigger raises to: by default `gc*=debug,safepoint*=debug`
 	triggerForName = "trigger-for" // how long a trigger's raise lasts
 	saveName       = "save"        // any text, as for `log-id`; each new value saves the lines that are [held](hindsight.md)
 	appLogName     = "app-log"     // raises the level of the application's own [events](events.md#levels-at-run-time), of all loggers or of some
-	appLogForName  = "app-log-for" // how long that lasts
+	appLogForName  = "app-log-for" // how long a raise of the application's events lasts: by default `15m`
 	appLogIDName   = "app-log-id"  // any text, as for `log-id`; a new id starts a new raise of the same levels
-	Adopt          = "adopt"       // gives JVMs without an output into the source [one](levels.md#adopt) of this selection; `off`: none
+	Adopt          = "adopt"       // gives JVMs without an output into the source [an output](levels.md#adopt) with this selection; `off`: none
 )
 
 // Live returns the names, without [Prefix], of the annotations that take
@@ -203,7 +203,7 @@ func parseFor(text string) (time.Duration, error) {
 
 func parseID(text string) (string, error) {
 	if len(text) > MaxID || strings.IndexFunc(text, notInKey) >= 0 {
-		return "", fmt.Errorf("not an ID: use at most %d letters, digits and signs of -_./", MaxID)
+		return "", fmt.Errorf("not an ID: use at most %d letters, digits and the characters -_./", MaxID)
 	}
 	return text, nil
 }

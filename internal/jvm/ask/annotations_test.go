@@ -125,7 +125,7 @@ func TestProblemsSayHowToWriteIt(t *testing.T) {
 		{"long", long, Problem{"ullage.dev/long", strings.Repeat("é", 30) + "…", `unknown annotation; did you mean "ullage.dev/log"?`}},
 		{"log-for", "15", Problem{"ullage.dev/log-for", "15", "not a duration from 1s to 24h; write it like 90s, 15m or 1h30m"}},
 		{"trigger", "warnings", Problem{"ullage.dev/trigger", "warnings",
-			`"warnings" is not a condition; did you mean "warning"? (use pause>500ms, io-stall, dropped, warning, or several of them with commas between)`}},
+			`"warnings" is not a condition; did you mean "warning"? (use pause>500ms, io-stall, dropped, warning, or several of them separated by commas)`}},
 	} {
 		_, problems := ParseRequest(map[string]string{Prefix + c.name: c.value}, knownNames)
 		if diff := cmp.Diff([]Problem{c.want}, problems); diff != "" {

@@ -18,13 +18,13 @@ func Misses(labels, annotations, object map[string]string, name string) []Miss {
 	var all []Miss
 	label, labelled := labels[InjectLabel]
 	if value, annotated := annotations[InjectLabel]; annotated && value != "false" && !labelled {
-		all = append(all, Miss{InjectLabel + " is an annotation of the pod; only a label asks for a sidecar", Place})
+		all = append(all, Miss{InjectLabel + " is an annotation of the pod; only a label adds a sidecar", Place})
 	}
 	if value, misplaced := object[InjectLabel]; misplaced && value != "false" && !labelled {
-		all = append(all, Miss{fmt.Sprintf("the label %s is on %s, and not on the template of its pods", InjectLabel, name), Place})
+		all = append(all, Miss{fmt.Sprintf("the label %s is on %s, not on the template of its pods", InjectLabel, name), Place})
 	}
 	if labelled && label != "true" && label != "false" {
-		all = append(all, Miss{fmt.Sprintf("the label %s is %q, which asks for nothing", InjectLabel, label), `write "true"`})
+		all = append(all, Miss{fmt.Sprintf("the label %s is %q, which has no effect", InjectLabel, label), `write "true"`})
 	}
 	return all
 }

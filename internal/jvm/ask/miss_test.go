@@ -16,10 +16,10 @@ func TestWhoAsksWithoutEffectIsNamed(t *testing.T) {
 		{"the pod asks", with("true"), nil, nil, ""},
 		{"the pod asks, and the object has the label too", with("true"), with("true"), with("true"), ""},
 		{"the pod opts out", with("false"), nil, with("true"), ""},
-		{"another value", with("True"), nil, nil, `is "True", which asks for nothing`},
+		{"another value", with("True"), nil, nil, `is "True", which has no effect`},
 		{"an annotation", nil, with("true"), nil, "is an annotation of the pod"},
 		{"an annotation that opts out", nil, with("false"), nil, ""},
-		{"a label of the object", nil, nil, with("true"), "is on deployment/web, and not on the template"},
+		{"a label of the object", nil, nil, with("true"), "is on deployment/web, not on the template"},
 		{"an object that opts out", nil, nil, with("false"), ""},
 		{"both", nil, with("true"), with("enabled"), "is an annotation of the pod|is on deployment/web"},
 	} {

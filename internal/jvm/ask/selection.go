@@ -108,10 +108,10 @@ func canonicalItem(item string) (string, error) {
 	case item == "":
 		return "", errors.New("an item is empty: write one comma between two items")
 	case isArgument(tags):
-		return "", fmt.Errorf("item %q: %s is an argument of VM.log, and only a selection is allowed: write it like gc*=debug", item, tags)
+		return "", fmt.Errorf("item %q: %s is an argument of VM.log, but only a selection is allowed: write it like gc*=debug", item, tags)
 	case level == "off", item == "off": // "off" may also be the whole item: -Xlog:off
 		return "", fmt.Errorf("item %q: level off is not allowed, because a JVM closes and deletes an output that has nothing left to log: "+
-			"use warning or error to quieten", item)
+			"use warning or error to log less", item)
 	}
 	if err := CheckTags(tags); err != nil {
 		return "", fmt.Errorf("item %q: %w", item, err)

@@ -42,9 +42,9 @@ const (
 	NameTaken     Reason = "name"       // a container or a volume has one of the injector's names
 	MountTaken    Reason = "mount"      // another volume is mounted where the log must be
 	BadClaim      Reason = "claim"      // the claim or the volume of `ullage.dev/dest` cannot be used, for example because it is read-only
-	OptionsHidden Reason = "options"    // the JVM's options come by `valueFrom` or `envFrom`, which the injector cannot see
+	OptionsHidden Reason = "options"    // the JVM's options are set by `valueFrom` or `envFrom`, which the injector cannot see
 	JDK8          Reason = "jdk8"       // according to the image's tag or `JAVA_VERSION`, the JVM is of JDK 8, which would not start with the options in the chosen variable
-	Unsuitable    Reason = "unsuitable" // a pod in `kube-system`, one with proxies alone, or one for nodes without an image of the sidecar (Windows, other architectures)
+	Unsuitable    Reason = "unsuitable" // a pod in `kube-system`, a pod with only proxies, or a pod for nodes for which the sidecar has no image (Windows, other architectures)
 )
 
 // Reasons returns every Reason.

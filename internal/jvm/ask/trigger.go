@@ -42,7 +42,7 @@ const (
 	maxPause       = time.Hour
 )
 
-const triggerUsage = "use pause>500ms, io-stall, dropped, warning, or several of them with commas between"
+const triggerUsage = "use pause>500ms, io-stall, dropped, warning, or several of them separated by commas"
 
 // ParseTrigger parses conditions separated by commas, each at most once: "pause>500ms, io-stall,
 // dropped, warning". Spaces around names, the sign and commas are allowed; other signs and capitals
@@ -102,7 +102,7 @@ func (t *Trigger) addPause(item, limit string) error {
 	case !found || err != nil || pause < minPause || pause > maxPause:
 		return fmt.Errorf("condition %q needs a duration from 1ms to 1h; write it like pause>500ms or pause>1.5s", item)
 	case t.Pause != 0:
-		return fmt.Errorf("condition %q is a second limit for pauses; write one, the lower", item)
+		return fmt.Errorf("condition %q is a second limit for pauses; write only the lower one", item)
 	}
 	t.Pause = pause
 	return nil

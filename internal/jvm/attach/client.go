@@ -146,7 +146,7 @@ func (c *Client) open(j JVM) (*socket, error) {
 	}
 	if err == nil && j.host == 0 && s.id != j.socket {
 		s.close()
-		return nil, &Error{Kind: NoJVM, JVM: j.String(), Text: "it ended, and another process has its ID now"}
+		return nil, &Error{Kind: NoJVM, JVM: j.String(), Text: "it has ended, and another process has its ID now"}
 	}
 	return s, err
 }
@@ -158,7 +158,7 @@ func (j JVM) mustBe(peer unix.Ucred) error {
 	kind := NotPermitted
 	switch {
 	case peer.Uid != j.uid:
-		text = fmt.Sprintf("uid %d listens on the attach socket of uid %d: nothing was sent to it", peer.Uid, j.uid)
+		text = fmt.Sprintf("uid %d listens on the attach socket of uid %d: nothing was sent", peer.Uid, j.uid)
 	case os.Geteuid() != 0 && (int(peer.Uid) != os.Geteuid() || int(peer.Gid) != os.Getegid()):
 		// HotSpot would close the connection without a reply.
 		text = whoMay(peer.Uid, peer.Gid)
@@ -175,7 +175,7 @@ func (j JVM) mustBe(peer unix.Ucred) error {
 // process namespace, the kernel shows 0.
 func peerName(pid int32) string {
 	if pid == 0 {
-		return "a JVM in another container, which has the same number there"
+		return "a JVM in another container, where it has the same process ID"
 	}
 	return fmt.Sprintf("pid %d", pid)
 }

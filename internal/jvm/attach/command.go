@@ -74,7 +74,7 @@ func Configure(base Output, raise ask.Selection) (Command, error) {
 	}
 	line := `VM.log output="` + base.Name + `" what=` + what + " decorators=" + base.Decorators
 	if len(line) > MaxCommand {
-		return Command{}, fmt.Errorf("configure output %.200q: the command has %d bytes and the JVM takes at most %d: raise fewer items, with wildcards",
+		return Command{}, fmt.Errorf("configure output %.200q: the command has %d bytes, but the JVM accepts at most %d: raise fewer items, with wildcards",
 			base.Name, len(line), MaxCommand)
 	}
 	return Command{line: line}, nil
@@ -99,7 +99,7 @@ func Create(o Output, what ask.Selection) (Command, error) {
 	}
 	line := `VM.log output="` + o.Name + `" what=` + what.String() + " decorators=" + o.Decorators + " output_options=" + o.Options
 	if len(line) > MaxCommand {
-		return Command{}, fmt.Errorf("create output %.200q: the command has %d bytes and the JVM takes at most %d: name fewer items, with wildcards",
+		return Command{}, fmt.Errorf("create output %.200q: the command has %d bytes, but the JVM accepts at most %d: name fewer items, with wildcards",
 			o.Name, len(line), MaxCommand)
 	}
 	return Command{line: line}, nil
@@ -114,7 +114,7 @@ func Delete(name string) (Command, error) {
 	}
 	line := `VM.log output="` + name + `" what=all=off`
 	if err == nil && len(line) > MaxCommand {
-		err = fmt.Errorf("the command has %d bytes and the JVM takes at most %d", len(line), MaxCommand)
+		err = fmt.Errorf("the command has %d bytes, but the JVM accepts at most %d", len(line), MaxCommand)
 	}
 	if err != nil {
 		return Command{}, fmt.Errorf("delete output %.200q: %w", name, err)
@@ -133,9 +133,9 @@ func checkName(name string) error {
 	case !isFile || path == "":
 		return fmt.Errorf("output %.200q is neither stdout, stderr nor a file", name)
 	case strings.Contains(name, `"`):
-		return fmt.Errorf("output %.200q has a double quote in its name, which no command can carry: rename the file in -Xlog", name)
+		return fmt.Errorf("output %.200q has a double quote in its name, which no command can contain: rename the file in -Xlog", name)
 	case strings.HasSuffix(name, `\`):
-		return fmt.Errorf("output %.200q has a backslash at its end, which no command can carry: rename the file in -Xlog", name)
+		return fmt.Errorf("output %.200q has a backslash at the end of its name, which no command can contain: rename the file in -Xlog", name)
 	}
 	for i := range len(name) {
 		if c := name[i]; c < ' ' || c == 0x7f {

@@ -126,7 +126,7 @@ func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
 		t.Errorf("the command has %d bytes, error %v", len(c.String()), err)
 	}
 	o.Name += "x"
-	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes and the JVM takes at most 1024") {
+	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes, but the JVM accepts at most 1024") {
 		t.Errorf("got the error %v", err)
 	}
 	if _, err := Configure(o, ask.Selection{}); err != nil {

@@ -18,10 +18,10 @@ type Kind string
 
 // The kinds of errors. The table of docs/levels.md is made from the comments.
 const (
-	NoJVM        Kind = "no_jvm"        // the JVM ended during a command, or left only its socket
-	NotPermitted Kind = "not_permitted" // the text names the uid and gid to run as
-	Disabled     Kind = "disabled"      // the JVM runs with `-XX:+DisableAttachMechanism`, has just started, or does not answer the request to listen
-	TooOld       Kind = "too_old"       // a JVM before 9 has no `VM.log`
+	NoJVM        Kind = "no_jvm"        // the JVM ended during a command, or left only its socket behind
+	NotPermitted Kind = "not_permitted" // the error names the uid and gid to run as
+	Disabled     Kind = "disabled"      // the JVM runs with `-XX:+DisableAttachMechanism`, has just started, or does not respond to the request to listen
+	TooOld       Kind = "too_old"       // a JVM older than JDK 9 has no `VM.log`
 	Refused      Kind = "refused"       // the JVM refused the selection; its text is shown. The sidecar does not try the same selection again
 	TimedOut     Kind = "timeout"       // no answer within 5 s: the JVM is stopped, or busy with another `jcmd`. The command may still take effect; the sidecar tries again after 1 s to 30 s
 	BadReply     Kind = "bad_reply"     // the reply is too long or violates the protocol: it may not come from a JVM
@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	case Refused:
 		text = "VM.log answered: " + strings.TrimSpace(text)
 	case TooOld:
-		text = "it is too old: log levels can be changed only in JDK 9 or later, and it answered: " + strings.TrimSpace(text)
+		text = "it is too old: log levels can be changed only in JDK 9 or later; it answered: " + strings.TrimSpace(text)
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -112,7 +112,7 @@ func classify(ctx context.Context, j JVM, err error) error {
 // whoMay names the user as which the sidecar must run to attach to a JVM.
 func whoMay(uid, gid uint32) string {
 	if int(uid) == os.Geteuid() && int(gid) == os.Getegid() {
-		return fmt.Sprintf("runs as uid %d gid %d as we do, but the kernel refuses: it may have capabilities that the sidecar lacks", uid, gid)
+		return fmt.Sprintf("it runs as the sidecar's own uid %d and gid %d, but the kernel refuses access: it may have capabilities that the sidecar lacks", uid, gid)
 	}
 	jvm := kernel.User{UID: uid, GID: gid}
 	return fmt.Sprintf("runs as %s, the sidecar as %d:%d: %s", jvm, os.Geteuid(), os.Getegid(), jvm.Settings())

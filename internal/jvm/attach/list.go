@@ -102,7 +102,7 @@ func ParseList(text string) ([]Output, error) {
 func checkOrder(outputs []Output) {
 	for i := range outputs {
 		if at := outputs[i].Index; at != i {
-			err := fmt.Errorf("output #%d is listed in place %d: a name may contain a newline", at, i)
+			err := fmt.Errorf("output #%d is listed at position %d: a name may contain a newline", at, i)
 			outputs[i].fail(err)
 			if at < i {
 				outputs[at].fail(err)
@@ -198,7 +198,7 @@ func checkListed(text string) error {
 		tags, level, _ := strings.Cut(item, "=")
 		_, err := ul.ParseLevel(level)
 		if err != nil && level != "off" || ask.CheckTags(tags) != nil || (i == 0) != (tags == "all") {
-			return fmt.Errorf("item %.80q of its selection is damaged (JDK 17 does that to long ones): use wildcards in -Xlog, or a newer JDK", item)
+			return fmt.Errorf("item %.80q of its selection is damaged (JDK 17 damages long items): use wildcards in -Xlog, or a newer JDK", item)
 		}
 	}
 	if text == "" || strings.HasSuffix(text, ",") {

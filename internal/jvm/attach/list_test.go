@@ -43,7 +43,7 @@ var listed = []Output{
 	{Name: "file=/var/log/jvm/größe-日本-%t.log", Selection: "all=off,gc+heap*=debug"},
 	{Name: "file=/var/log/jvm/bad\xff.log", Selection: "all=off,class*=trace,jit*=info,safepoint=info"},
 	{Name: "file=/var/log/jvm/ lead and trail "},
-	{Name: `file=/var/log/jvm/endslash\`, Err: errText("backslash at its end")},
+	{Name: `file=/var/log/jvm/endslash\`, Err: errText("backslash at the end of its name")},
 	{Name: "file=/var/log/jvm/tab\ttab", Err: errText("control character in its name")},
 	{Name: "file=/var/log/jvm/two  spaces'' 'q'"},
 	{Err: errText("does not end with a selection")}, // new\nline.log

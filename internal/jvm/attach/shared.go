@@ -133,7 +133,7 @@ func (c *Client) socketPIDs() ([]int, error) {
 	var pids []int
 	if err == errTooMany {
 		// Process 1 is usually the container's program.
-		pids, err = append(pids, 1), fmt.Errorf("%w; only some of them were searched, process 1 included", err)
+		pids, err = append(pids, 1), fmt.Errorf("%w; only some of them were searched, including process 1", err)
 	}
 	for _, name := range names {
 		digits, ok := strings.CutPrefix(name, ".java_pid")

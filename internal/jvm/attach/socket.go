@@ -62,7 +62,7 @@ func newSocket(fd int, owner func(uid uint32) bool) (s *socket, err error) {
 		return nil, fmt.Errorf("look at attach socket: %w", err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return nil, &Error{Kind: NotASocket, Text: fmt.Sprintf("a %s has the name of the attach socket: remove it", typeName(st.Mode))}
+		return nil, &Error{Kind: NotASocket, Text: fmt.Sprintf("in place of the attach socket there is a %s: remove it", typeName(st.Mode))}
 	}
 	if !owner(st.Uid) {
 		return nil, &Error{Kind: NotPermitted, Text: "the attach socket's owner " + whoMay(st.Uid, st.Gid)}

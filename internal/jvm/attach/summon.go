@@ -66,7 +66,7 @@ func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) 
 // maySummon returns why SIGQUIT must not be sent to a JVM, or nil.
 func (c *Client) maySummon(j JVM) error {
 	if last, ok := c.lastFailure(j); ok {
-		return &Error{Kind: Disabled, JVM: j.String(), Text: fmt.Sprintf("it opened no attach socket after SIGQUIT %v ago: it gets another after %v",
+		return &Error{Kind: Disabled, JVM: j.String(), Text: fmt.Sprintf("it opened no attach socket after SIGQUIT %v ago: the next SIGQUIT follows after %v",
 			time.Since(last).Round(time.Second), retryAfter)}
 	}
 	cmdline, err := readProc(j.host, "cmdline")

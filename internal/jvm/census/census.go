@@ -105,7 +105,7 @@ type crash struct {
 // New returns a Census for a valid cfg. If --attach is off, the Census does nothing.
 func New(cfg outputs.Config, to Outlets, reg prometheus.Registerer, log *slog.Logger) *Census {
 	r := &Census{log: log, source: cfg.Source, Outlets: to, endings: newEndings(reg), began: time.Now(), members: map[string]*member{}, search: attach.Search{Looks: maxAsked}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
+		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
 	switch r.lists = cfg.Attach.Mode == attach.SharedTmp; {
 	case cfg.Attach.Mode == attach.Off:
 		r.Mark = nil
@@ -259,7 +259,7 @@ func (r *Census) meet(ctx context.Context, m *member) {
 		// sidecar cannot prevent. Write that log into the source. Logged once for each JVM, where
 		// `--attach` is `shared-tmp`; `ullage status` and `ullage_jvm_disk_outputs` show it while the
 		// JVM runs.
-		r.log.Warn("a JVM logs outside of the source", "file", file, "hint", "the JVM waits for that disk; write the log into the source, which is shipped")
+		r.log.Warn("a JVM logs outside the source", "file", file, "hint", "the JVM waits for that disk; write the log into the source, which is shipped")
 	}
 	if r.Mark != nil {
 		r.markStart(ctx, m)

@@ -66,7 +66,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	if n := testutil.ToFloat64(e.gauge); n != 2 {
 		t.Errorf("the gauge is %v, want 2", n)
 	}
-	if text := log.String(); strings.Count(text, "logs outside of the source") != 2 {
+	if text := log.String(); strings.Count(text, "logs outside the source") != 2 {
 		t.Errorf("want 2 warnings in the log:\n%s", text)
 	}
 	// The JVM is sent only one command, a list.
@@ -74,7 +74,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	if got := ours.Sent(0); !slices.Equal(got, []string{"VM.log list"}) {
 		t.Errorf("the JVM was sent %q", got)
 	}
-	if strings.Count(log.String(), "logs outside of the source") != 2 {
+	if strings.Count(log.String(), "logs outside the source") != 2 {
 		t.Error("the warnings were logged again")
 	}
 	// A restarted JVM is asked again. A JVM that is gone has no files.

@@ -111,11 +111,11 @@ func (e evidence) judge() (cause, why string) {
 	case !ended && m.Kills > 0 && m.Hits > 0:
 		return mark.MemoryLimit, fmt.Sprintf("the kernel killed it at the memory limit of its own cgroup, %s (%s); %s", sizeOr(m.Limit, "of unknown size"), kills(m.Kills), e.shares())
 	case !ended && m.Kills > 0:
-		return mark.MemoryAbove, fmt.Sprintf("the kernel killed it for lack of memory of the node, or of a cgroup above its own, which was not at its limit (%s); %s", kills(m.Kills), e.shares())
+		return mark.MemoryAbove, fmt.Sprintf("the kernel killed it: the node or a cgroup above its own was out of memory, its own was not at its limit (%s); %s", kills(m.Kills), e.shares())
 	case full && quit:
 		return mark.HeapFull, option + " is set, and the heap was full: " + e.heapText()
 	case e.how == attach.Killed:
-		return "", fmt.Sprintf("%s; %s; %s", cmp.Or(e.signal(), "SIGKILL, or an immediate exit of its own"), e.groupText(), e.shares())
+		return "", fmt.Sprintf("%s; %s; %s", cmp.Or(e.signal(), "SIGKILL, or it exited at once by itself"), e.groupText(), e.shares())
 	case full:
 		return "", "the heap was full: " + e.heapText()
 	}
@@ -218,7 +218,7 @@ func (e evidence) shares() string {
 // newEndings returns the counter of ends, which has a series for each cause.
 func newEndings(reg prometheus.Registerer) *prometheus.CounterVec {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ullage_jvm_ends_total",
-		Help: "JVMs that have ended, by the cause or else the way that the mark jvm-ended shows."}, []string{"cause"})
+		Help: "JVMs that have ended, by the cause, or else the way, that the mark jvm-ended shows."}, []string{"cause"})
 	for _, cause := range []string{attach.Exited, attach.Killed, mark.Crashed, unknown, mark.MemoryLimit, mark.MemoryAbove, mark.HeapFull} {
 		ends.WithLabelValues(cause)
 	}

@@ -50,7 +50,7 @@ type Request struct {
 // check returns an error if the request is invalid.
 func (r Request) check() error {
 	if r.PID != 0 && r.Verb != VerbList && r.Verb != VerbRotate {
-		return errors.New("levels are those of all JVMs of the source: leave out --pid")
+		return errors.New("levels apply to all JVMs of the source: leave out --pid")
 	}
 	switch r.Verb {
 	case VerbList, VerbRotate, VerbReset, VerbSave:
@@ -59,7 +59,7 @@ func (r Request) check() error {
 		case r.App.IsZero():
 			return r.Check()
 		case r.Raise != ask.Raise{For: r.For}:
-			return errors.New("a raise is of the application's events or of a selection: ask for one at a time")
+			return errors.New("a raise has either a selection or levels of the application's events: use one at a time")
 		}
 		return ask.CheckFor(r.For)
 	default:
@@ -131,7 +131,7 @@ func (r Request) tooOld(answer Reply) error {
 		return errors.New("the ullage that keeps the levels is older than this one and cannot raise the application's events: update it")
 	}
 	if r.Stream != "" && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "stream"`) {
-		return errors.New("the ullage that keeps the levels is older than this one and cannot raise one stream alone: update it, or raise without --stream")
+		return errors.New("the ullage that keeps the levels is older than this one and cannot raise a single stream: update it, or raise without --stream")
 	}
 	return nil
 }

@@ -94,9 +94,9 @@ func (e Estimate) Shown() bool { return e.heap.by != "" || e.heap.whole > 0 }
 // Parts names the parts of the sum and their sizes.
 func (e Estimate) Parts() string {
 	if e.heap.whole > 0 {
-		return fmt.Sprintf("the JVM %d MiB (its image sizes the heap so), and %d MiB on the log's tmpfs", inMiB(e.heap.whole), inMiB(e.log))
+		return fmt.Sprintf("the JVM %d MiB (sized by its image), and %d MiB on the log's tmpfs", inMiB(e.heap.whole), inMiB(e.log))
 	}
-	return fmt.Sprintf("heap %d MiB (%s), %d MiB on the log's tmpfs, and %d MiB that a JVM needs besides",
+	return fmt.Sprintf("heap %d MiB (%s), %d MiB on the log's tmpfs, and %d MiB for the rest of the JVM",
 		inMiB(e.heap.bytes), cmp.Or(e.heap.by, "by default"), inMiB(e.log), inMiB(e.reserve()))
 }
 

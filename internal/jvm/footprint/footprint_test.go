@@ -67,20 +67,20 @@ func TestTheSumAgainstTheLimit(t *testing.T) {
 		sum    int64  // in MiB
 		advice string // empty: it fits
 	}{
-		"75 %": {of: command("-XX:MaxRAMPercentage=75"), parts: "heap 768 MiB (-XX:MaxRAMPercentage=75), 64 MiB on the log's tmpfs, and 144 MiB that a JVM needs besides", sum: 976},
-		"80 %": {of: command("-XX:MaxRAMPercentage=80"), parts: "heap 820 MiB (-XX:MaxRAMPercentage=80), 64 MiB on the log's tmpfs, and 144 MiB that a JVM needs besides", sum: 1028,
+		"75 %": {of: command("-XX:MaxRAMPercentage=75"), parts: "heap 768 MiB (-XX:MaxRAMPercentage=75), 64 MiB on the log's tmpfs, and 144 MiB for the rest of the JVM", sum: 976},
+		"80 %": {of: command("-XX:MaxRAMPercentage=80"), parts: "heap 820 MiB (-XX:MaxRAMPercentage=80), 64 MiB on the log's tmpfs, and 144 MiB for the rest of the JVM", sum: 1028,
 			advice: "raise the limit to 1088Mi, write -XX:MaxRAMPercentage=79 instead of -XX:MaxRAMPercentage=80, or use a smaller buffer"},
-		"85 %, for which no limit is high enough": {of: command("-XX:MaxRAMPercentage=85"), limit: 512, parts: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 68 MiB that a JVM needs besides", sum: 567,
+		"85 %, for which no limit is high enough": {of: command("-XX:MaxRAMPercentage=85"), limit: 512, parts: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 68 MiB for the rest of the JVM", sum: 567,
 			advice: "write -XX:MaxRAMPercentage=74 instead of -XX:MaxRAMPercentage=85, or use a smaller buffer"},
-		"-Xmx": {of: command("-Xmx1000m"), parts: "heap 1000 MiB (-Xmx1000m), 64 MiB on the log's tmpfs, and 144 MiB that a JVM needs besides", sum: 1208,
+		"-Xmx": {of: command("-Xmx1000m"), parts: "heap 1000 MiB (-Xmx1000m), 64 MiB on the log's tmpfs, and 144 MiB for the rest of the JVM", sum: 1208,
 			advice: "raise the limit to 1241Mi, write -Xmx816m instead of -Xmx1000m, or use a smaller buffer"},
-		"the default in a small container": {of: Container{}, limit: 200, log: 64, parts: "heap 100 MiB (by default), 64 MiB on the log's tmpfs, and 64 MiB that a JVM needs besides", sum: 228,
+		"the default in a small container": {of: Container{}, limit: 200, log: 64, parts: "heap 100 MiB (by default), 64 MiB on the log's tmpfs, and 64 MiB for the rest of the JVM", sum: 228,
 			advice: "raise the limit to 244Mi, write -Xmx71m, or use a smaller buffer"},
-		"no room for any heap": {of: command("-Xmx300m"), limit: 100, parts: "heap 300 MiB (-Xmx300m), 64 MiB on the log's tmpfs, and 64 MiB that a JVM needs besides", sum: 428,
+		"no room for any heap": {of: command("-Xmx300m"), limit: 100, parts: "heap 300 MiB (-Xmx300m), 64 MiB on the log's tmpfs, and 64 MiB for the rest of the JVM", sum: 428,
 			advice: "raise the limit to 429Mi, or use a smaller buffer"},
-		"less than a per cent is left": {of: command("-XX:MaxRAMPercentage=50"), log: 950, parts: "heap 512 MiB (-XX:MaxRAMPercentage=50), 950 MiB on the log's tmpfs, and 64 MiB that a JVM needs besides", sum: 1526,
+		"less than a per cent is left": {of: command("-XX:MaxRAMPercentage=50"), log: 950, parts: "heap 512 MiB (-XX:MaxRAMPercentage=50), 950 MiB on the log's tmpfs, and 64 MiB for the rest of the JVM", sum: 1526,
 			advice: "raise the limit to 2308Mi, write -Xmx9m instead of -XX:MaxRAMPercentage=50, or use a smaller buffer"},
-		"Paketo": {of: paketo, parts: "the JVM 1024 MiB (its image sizes the heap so), and 64 MiB on the log's tmpfs", sum: 1088,
+		"Paketo": {of: paketo, parts: "the JVM 1024 MiB (sized by its image), and 64 MiB on the log's tmpfs", sum: 1088,
 			advice: "set BPL_JVM_HEAD_ROOM to at least 7, or use a smaller buffer"},
 		"more than there is": {of: command("-Xmx99999999999999999999t"), limit: 1 << 42, sum: 1<<30 + 64 + 161061264, advice: "write -Xmx912680496m instead of -Xmx99999999999999999999t, or use a smaller buffer"},
 	} {

@@ -33,5 +33,5 @@ func DefaultConfig() Config { return Config{On: true, Root: "/"} }
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.BoolVar(&c.On, "jvm-metrics", c.On, "read pauses, safepoints and heap sizes out of the lines, and serve them as the metrics ullage_jvm_*; --jvm-metrics=false leaves them out")
+	fs.BoolVar(&c.On, "jvm-metrics", c.On, "read pauses, safepoints and heap sizes from the lines, and serve them as the metrics ullage_jvm_*; --jvm-metrics=false turns that off")
 }

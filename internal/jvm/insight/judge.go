@@ -27,11 +27,11 @@ const (
 	// Memory pressure (PSI): the JVM was swapped out or reclaimed memory itself. Look at the node's memory.
 	Memory Verdict = "memory"
 
-	// I/O pressure (PSI): find what the JVM writes to a disk in pauses, such as
-	// [a log outside of the source, `hsperfdata`, a heap dump](pods.md#what-else-waits-for-a-disk).
+	// I/O pressure (PSI): find what the JVM writes to a disk in pauses, such as [a log outside the
+	// source, `hsperfdata`, a heap dump](pods.md#what-else-waits-for-a-disk).
 	Disk Verdict = "disk"
 
-	// CPU pressure (PSI): the node has too few processors for its pods.
+	// CPU pressure (PSI): the node has too few CPUs for its pods.
 	CPU Verdict = "cpu"
 
 	// No counter: a thread took long to reach the safepoint, because of a long loop without polls or a page fault.
@@ -40,7 +40,7 @@ const (
 	// No counter: the operation itself was long, such as a thread dump, a heap inspection or a redefinition of classes.
 	Operation Verdict = "operation"
 
-	// No counter grew enough or could be read, or the host took the processor away (steal).
+	// No counter grew enough or could be read, or the host used the CPU for something else (steal).
 	Unknown Verdict = "unknown"
 )
 
@@ -198,7 +198,7 @@ func (j *judge) step(now time.Time) {
 			// the machine?](stalls.md). Logged at most once in 10 s;
 			// `ullage_jvm_stalls_suspected_total` counts all.
 			j.log.Warn("a stop of the JVM seems to be a stall", "stream", s.stream, "duration", s.end.Sub(s.start), "end", s.end,
-				"suspicion", s.suspicion.String(), "verdict", string(verdict), "evidence", shown, "hint", build.Docs+"stalls.md has the verdicts and what looks like a stall but is not one")
+				"suspicion", s.suspicion.String(), "verdict", string(verdict), "evidence", shown, "hint", build.Docs+"stalls.md explains the verdicts, and what only looks like a stall")
 			j.mark(mark.New(mark.JVMStalled, "stream", s.stream, "ended", s.end.UTC().Format(ul.TimeLayout),
 				"seconds", fmt.Sprintf("%.3f", s.end.Sub(s.start).Seconds()), "verdict", string(verdict), "why", shown))
 		}

@@ -115,15 +115,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		waits:        histogram("ullage_jvm_allocation_stall_duration_seconds", "Waits of one thread for memory (ZGC)."),
 		user:         cpu.WithLabelValues("user"),
 		sys:          cpu.WithLabelValues("sys"),
-		allocated:    counter("ullage_jvm_gc_allocated_bytes_total", "Bytes allocated between collections, by the sizes of the heap, to 1 MiB a collection; not with Shenandoah and generational ZGC."),
+		allocated:    counter("ullage_jvm_gc_allocated_bytes_total", "Bytes allocated between collections, computed from the sizes of the heap, to within 1 MiB per collection; not with Shenandoah and generational ZGC."),
 		promoted:     counter("ullage_jvm_gc_promoted_bytes_total", "Bytes by which the old generation grew in young collections."),
 		slow:         counter("ullage_jvm_slow_pauses_total", "Stops of the application longer than the trigger's pause threshold, or 500 ms if there is none."),
 		starts:       counter("ullage_jvm_starts_total", "Starts of JVMs that the logs show."),
-		stalls:       counters("ullage_jvm_stalls_suspected_total", "Stops of the application that seem to have waited for something else than their work, by verdict: disk, throttled, memory, cpu, reaching, operation, unknown.", "verdict"),
+		stalls:       counters("ullage_jvm_stalls_suspected_total", "Stops of the application that seem to have waited for something other than their work, by verdict: disk, throttled, memory, cpu, reaching, operation, unknown.", "verdict"),
 		liveData:     gauges("ullage_jvm_gc_live_data_bytes", "Heap in use after the last full, mixed or whole collection."),
 		heapAfter:    gauges("ullage_jvm_heap_after_gc_bytes", "Heap in use after the last collection."),
 		heapCapacity: gauges("ullage_jvm_heap_capacity_bytes", "Size of the heap after the last collection."),
-		ratio:        gauges("ullage_jvm_gc_overhead_ratio", "Part of the last minute that the collector stopped the application for, from 0 to 1."),
+		ratio:        gauges("ullage_jvm_gc_overhead_ratio", "Part of the last minute for which the collector stopped the application, from 0 to 1."),
 	}
 	// A counter that exists from the start shows its first increment.
 	for _, v := range verdicts {

@@ -218,7 +218,7 @@ func TestNothingIsAdoptedThatCannotBeSaved(t *testing.T) {
 	p := r.process()
 	p.step()
 	r.released(j, before)
-	hasError(t, p.Status(), "not adopted, because that cannot be saved")
+	hasError(t, p.Status(), "not adopted, because the adoption cannot be saved")
 	free()
 	retried(p, func() bool { return p.metric("ullage_adopted_jvms") == 1 })
 	hasError(t, p.Status(), "")
@@ -328,7 +328,7 @@ func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 		p.step()
 		p.step()
 		r.released(j, before)
-		p.log.says(t, 1, "saved log levels are not sound")
+		p.log.says(t, 1, "saved log levels are damaged")
 	}
 	for _, cmd := range j.Sent(0) {
 		if cmd != fakejvm.ListCommand {

@@ -20,8 +20,8 @@ func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	if !s.AppLevels.IsZero() {
 		r, why := s.AppNow(now)
 		level, end := s.AppLevels.String(), plan.ShownEnd(r.Until)
-		// messages.md#log-levels: The annotation `ullage.dev/app-log` asks for events at `level`
-		// and above, or of loggers at theirs, until `until`.
+		// messages.md#log-levels: The annotation `ullage.dev/app-log` raises the application's
+		// events to `level`, or loggers to the levels that it names, until `until`.
 		l.log.Info("application log level raised", "level", level, "why", why, "by", r.By, "until", end)
 		l.reporter.note(mark.New(mark.AppLevelRaised, "level", level, "why", why, "by", r.By, "until", end))
 		return
@@ -36,7 +36,7 @@ func (l *Loop) raiseApp(before *plan.State, now time.Time) {
 	case was != nil:
 		why = plan.WhyReset
 	}
-	// messages.md#log-levels: `why` is the reason why the raise has ended.
+	// messages.md#log-levels: The raise has ended; `why` is the reason.
 	l.log.Info("application log level restored", "level", before.AppLevels.String(), "why", why)
 	l.reporter.note(mark.New(mark.AppLevelRestored, "level", before.AppLevels.String(), "why", why))
 }

@@ -42,14 +42,14 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Attach.Flags(fs)
 	fs.StringVar(&c.Annotations, "annotations", c.Annotations,
 		"`FILE` with the pod's annotations, as the downward API writes it; "+ask.Prefix+"log and the other live annotations take effect when the file changes")
-	fs.Var((*adopted)(&c.Adopt), "adopt", "`SELECTION`, as in -Xlog, that each JVM found without an output into the source is given there while the sidecar\nruns; off or empty: none")
+	fs.Var((*adopted)(&c.Adopt), "adopt", "while the sidecar runs, give each JVM without an output into the source such an output with this `SELECTION`,\nas in -Xlog; off or empty: none")
 }
 
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	bad := c.Attach.Validate()
 	if !c.Adopt.IsZero() && c.Attach.Mode == attach.Off {
-		bad = append(bad, errors.New("--adopt needs a way to the JVMs: use --attach auto, shared-tmp or process-namespace"))
+		bad = append(bad, errors.New("--adopt must be able to reach the JVMs: use --attach auto, shared-tmp or process-namespace"))
 	}
 	return bad
 }

@@ -75,7 +75,7 @@ func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	within(t, patience, "the status shows the raise", func() bool { return p.Status().Cause != "" })
 	j.When(fakejvm.Always(fakejvm.Hang))
-	if err := stop(); err == nil || !strings.Contains(err.Error(), "1 JVMs are left with a raised log level") {
+	if err := stop(); err == nil || !strings.Contains(err.Error(), "1 JVMs still have a raised log level") {
 		t.Error(err)
 	}
 	j.When(nil)

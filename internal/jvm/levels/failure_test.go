@@ -218,7 +218,7 @@ func TestWhatHasTheNameOfASocketIsToldOnceAndHoldsUpNothing(t *testing.T) {
 		p.step()
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
-	hasError(t, p.Status(), ".java_pid3: a regular file has the name")
+	hasError(t, p.Status(), ".java_pid3: in place of the attach socket there is a regular file")
 	p.hasMetric(1, "ullage_attach_errors_total", string(attach.NotASocket))
 	p.log.says(t, 1, ".java_pid3")
 	r.restored(p, j)

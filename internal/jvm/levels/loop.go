@@ -235,7 +235,7 @@ func (l *Loop) arm(now time.Time) {
 	case on:
 		why = "a raise is in effect"
 	case l.plan.Raised() > 0:
-		why = "the JVM does not have its own level again yet"
+		why = "the JVM does not yet have its own level again"
 	case now.Before(s.Quiet) && (s.Quiet.Sub(now) > plan.TrailTime || l.triggers.HaveRead()):
 		why = whyCooling
 	case now.Before(s.Quiet), !l.triggers.Read(): // the reader may still receive lines of the raise
@@ -253,7 +253,7 @@ func (l *Loop) arm(now time.Time) {
 
 // Two of the reasons why a trigger is not armed.
 const (
-	whyUnread  = "not all that was written so far has been read"
+	whyUnread  = "not everything that was written so far has been read"
 	whyCooling = "it cools down after a raise"
 )
 
@@ -352,10 +352,10 @@ func (l *Loop) drain(ctx context.Context) error {
 	l.runner.work.Wait()
 	var left []error
 	if n := l.plan.Raised(); n > 0 {
-		left = append(left, fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores", n))
+		left = append(left, fmt.Errorf("%d JVMs still have a raised log level, which the next start restores", n))
 	}
 	if n := l.plan.Adoption.Count(); n > 0 {
-		left = append(left, fmt.Errorf("%d JVMs are left with the output of --adopt, which the next start or 'ullage levels reset' takes away", n))
+		left = append(left, fmt.Errorf("%d JVMs still have the output of --adopt, which the next start or 'ullage levels reset' removes", n))
 	}
 	if len(left) > 0 {
 		left = append(left, err)

@@ -202,7 +202,7 @@ func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
 	p.step()
 	p.step()
 	logs(t, j, fakejvm.OwnSelection)
-	if strings.Contains(p.log.String(), "not sound") {
+	if strings.Contains(p.log.String(), "are damaged") {
 		t.Errorf("the process does not accept the state that it saved itself:\n%s", p.log)
 	}
 }

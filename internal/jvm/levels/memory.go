@@ -32,13 +32,13 @@ func (m *memory) load(now time.Time) {
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrPermission): // only the owner of the file can read it and check that it is sound
-		// messages.md#log-levels: Another user wrote `SOURCE/.ullage/levels.json`. Run ullage as
-		// that user, or as root.
+		// messages.md#log-levels: Another user wrote `SOURCE/.ullage/levels.json`. Run ullage as that
+		// user, or as root.
 		m.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
 	default:
-		// messages.md#log-levels: Another process changed the file. ullage uses the sound part and
+		// messages.md#log-levels: Another process changed the file. ullage uses the intact part and
 		// replaces the file; a level that was raised before a crash may stay raised.
-		m.log.Warn("saved log levels are not sound", "error", err, "hint", "the sound part is used, and the file is replaced")
+		m.log.Warn("saved log levels are damaged", "error", err, "hint", "the intact part is used, and the file is replaced")
 	}
 }
 

@@ -25,9 +25,9 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		raised: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_level_raised_jvms", Help: "JVMs whose log level is raised now."}),
 		adopted: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_adopted_jvms", Help: "JVMs that have an output by --adopt now."}),
+			Name: "ullage_adopted_jvms", Help: "JVMs that currently have an output from --adopt."}),
 		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_level_raises_total", Help: "Raises that JVMs took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
+			Name: "ullage_level_raises_total", Help: "Raises that took effect in JVMs, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
 		restores: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_level_restores_total", Help: "Verified restores of a JVM's own log configuration."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -35,7 +35,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		attach: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to run a command in it, by kind; docs/levels.md says what to do about each."}, []string{"kind"}),
 		reconciled: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_level_last_reconcile_timestamp_seconds", Help: "When all JVMs that were found last had the wanted log levels, Unix time."}),
+			Name: "ullage_level_last_reconcile_timestamp_seconds", Help: "Latest Unix time at which all JVMs that were found had the requested log levels."}),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_annotation_problems", Help: "Invalid annotations; /status lists them with the reason."}),
 	}

@@ -81,8 +81,8 @@ func (r *reporter) annotations(notes *annotations) {
 		if slices.Contains(r.noted, p) {
 			continue
 		}
-		// messages.md#log-levels: The annotation has no effect until it is corrected. `ullage status`
-		// shows it, and [Log levels](levels.md#annotations) describes the form.
+		// messages.md#log-levels: The annotation has no effect until it is corrected. `ullage
+		// status` shows it; [Log levels](levels.md#annotations) describes its form.
 		r.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
 			"hint", "the annotation has no effect until it is corrected")
 	}
@@ -124,14 +124,14 @@ func (r *reporter) warn(now time.Time, text string) {
 	}
 	switch r.warns++; {
 	case r.warns < maxWarns:
-		// messages.md#log-levels: A JVM could not be reached, refused the change, or has not started
-		// yet; `error` has the cause. Logged once for as long as the error lasts. [Log
-		// levels](levels.md#the-way-to-the-jvm) says what to do.
-		r.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
+		// messages.md#log-levels: A JVM could not be reached, refused the change, or has not
+		// started yet; `error` has the cause. Logged once until that is over. [Log
+		// levels](levels.md#the-way-to-the-jvm) describes what to do.
+		r.log.Warn("log levels could not be applied", "error", printable.Escaped(text, maxQuoted))
 	case r.warns == maxWarns:
 		// messages.md#log-levels: More errors occurred in a minute than ullage logs. `ullage
 		// status` shows the current errors.
-		r.log.Warn("log levels have too many errors to log", "hint", "ullage status shows the current errors")
+		r.log.Warn("too many log level errors to log", "hint", "ullage status shows the current errors")
 	}
 }
 

@@ -35,7 +35,7 @@ func (l *Loop) saveAnnotated() {
 		return
 	}
 	if _, err := l.to.Save(causeAnnotation, "annotation "+ask.Prefix+"save="+is); err != nil {
-		// messages.md#hindsight: The annotation `ullage.dev/save` asks for held lines, and nothing
+		// messages.md#hindsight: The annotation `ullage.dev/save` asks for held lines, but nothing
 		// is held: see `error`.
 		l.log.Warn("saving withheld lines failed", "error", err)
 	}

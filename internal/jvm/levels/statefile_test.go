@@ -32,7 +32,7 @@ func forgeries(t *testing.T) map[string]func(path string) error {
 	must(t, os.WriteFile(outside, []byte(soundState), 0o600))
 	t.Cleanup(func() {
 		if text, err := os.ReadFile(outside); err != nil || string(text) != soundState {
-			t.Errorf("a file outside of the source was written to: %q, %v", text, err)
+			t.Errorf("a file outside the source was written to: %q, %v", text, err)
 		}
 	})
 	return map[string]func(path string) error{
@@ -207,7 +207,7 @@ func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 	lab.AsNobody(t, func() { p.step(); p.step() })
 	p.log.says(t, 1, "cannot read the saved log levels")
 	p.log.says(t, 1, "run as the user who wrote them, or as root")
-	p.log.says(t, 0, "not sound")
+	p.log.says(t, 0, "are damaged")
 	p.log.says(t, 0, "replacing them")
 }
 

@@ -192,7 +192,7 @@ func (d *Adoption) begin(t *Task, unsaved error) bool {
 	}
 	if !a.kept && unsaved != nil {
 		delete(d.plan.State.Adopted, t.JVM.ID)
-		t.Err = fmt.Errorf("not adopted, because that cannot be saved: %w", unsaved)
+		t.Err = fmt.Errorf("not adopted, because the adoption cannot be saved: %w", unsaved)
 		return false
 	}
 	a.kept = true

@@ -51,7 +51,7 @@ func (s *State) checkApps() (err error) {
 	for _, r := range []**AppRaise{&s.App, &s.AppSet} {
 		if saved := *r; saved != nil {
 			if *r = saved.sound(); *r == nil {
-				err = errors.New("a saved raise of the application is not sound")
+				err = errors.New("a saved raise of the application is damaged")
 			}
 		}
 	}

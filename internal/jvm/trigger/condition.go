@@ -37,7 +37,7 @@ type signs struct {
 const maxUnseen = 3
 
 // neverMet begins each reason why an io-stall cannot be met.
-const neverMet = ask.IOStallCondition + " is never met: the log has no CPU times of pauses (gc+cpu=info; ZGC and Shenandoah have none), and "
+const neverMet = ask.IOStallCondition + " can never be met: the log has no CPU times of pauses (gc+cpu=info; ZGC and Shenandoah have none), and "
 
 // never returns why a condition of t cannot be met, or "".
 func (d *signs) never(t ask.Trigger) string {
@@ -125,7 +125,7 @@ func meetsStall(stop *pause.Stop, floor pause.Floor) (Alarm, bool) {
 	if !stop.WentOn(floor) || stop.Suspect(floor) == pause.Idle {
 		return Alarm{}, false
 	}
-	return Alarm{ask.IOStallCondition, fmt.Sprintf("a safepoint went on for %s outside its pauses", short(stop.Outside()))}, true
+	return Alarm{ask.IOStallCondition, fmt.Sprintf("a safepoint took %s outside its pauses", short(stop.Outside()))}, true
 }
 
 // ownTag is the tag of the marker lines that the sidecar writes into a stream.

@@ -52,15 +52,15 @@ var stallTests = map[string]struct {
 	lines []string
 	why   string // empty: not a stall
 }{
-	"the line of the pause waits, without CPU times": {0, []string{shortG1, longSafe}, "a safepoint went on for 2.5444s outside its pauses"},
-	"a line waits behind the CPU times":              {0, []string{shortG1, shortTimes, longSafe}, "a safepoint went on for 2.5444s outside its pauses"},
+	"the line of the pause waits, without CPU times": {0, []string{shortG1, longSafe}, "a safepoint took 2.5444s outside its pauses"},
+	"a line waits behind the CPU times":              {0, []string{shortG1, shortTimes, longSafe}, "a safepoint took 2.5444s outside its pauses"},
 	"the CPU times have the wait as well":            {0, []string{shortG1, idleTimes, longSafe}, "a pause of 2.53s took only 10ms of CPU time"},
 	"the CPU times alone":                            {0, []string{shortG1, idleTimes}, "a pause of 2.53s took only 10ms of CPU time"},
-	"ZGC":                                            {0, []string{zUsing, zPause, zSafe, zPause, zLongSafe}, "a safepoint went on for 2.1s outside its pauses"},
-	"Shenandoah":                                     {0, []string{sUsing, sPause, sLongSafe}, "a safepoint went on for 2.1s outside its pauses"},
-	"late and long":                                  {0, []string{shortG1, lateSafe}, "a safepoint went on for 397.5ms outside its pauses"},
+	"ZGC":                                            {0, []string{zUsing, zPause, zSafe, zPause, zLongSafe}, "a safepoint took 2.1s outside its pauses"},
+	"Shenandoah":                                     {0, []string{sUsing, sPause, sLongSafe}, "a safepoint took 2.1s outside its pauses"},
+	"late and long":                                  {0, []string{shortG1, lateSafe}, "a safepoint took 397.5ms outside its pauses"},
 	"a high floor":                                   {pause.Floor(3 * time.Second), []string{shortG1, idleTimes, longSafe}, ""},
-	"a low floor":                                    {pause.Floor(300 * time.Microsecond), []string{shortG1, shortSafe}, "a safepoint went on for 400µs outside its pauses"},
+	"a low floor":                                    {pause.Floor(300 * time.Microsecond), []string{shortG1, shortSafe}, "a safepoint took 400µs outside its pauses"},
 	"nothing":                                        {0, []string{shortG1, shortTimes, shortSafe}, ""},
 	"threads that are late":                          {0, []string{shortG1, reachedSafe}, ""},
 	"a heap dump":                                    {0, []string{shortG1, dumpSafe}, ""},
@@ -141,7 +141,7 @@ func TestWhenAnIOStallIsNeverMet(t *testing.T) {
 			} else {
 				show(s, c.lines...)
 			}
-			if never := s.Never(conditions(t, c.trigger)); (never != "") != (want != "") || !strings.Contains(never, want) || never != "" && !strings.HasPrefix(never, "io-stall is never met: ") {
+			if never := s.Never(conditions(t, c.trigger)); (never != "") != (want != "") || !strings.Contains(never, want) || never != "" && !strings.HasPrefix(never, "io-stall can never be met: ") {
 				t.Errorf("%s, stops read: %v: the reason is %q, want %q", name, stops, never, want)
 			}
 		}

@@ -28,7 +28,7 @@ func DefaultConfig() Config { return Config{SaveOn: "pause>500ms,io-stall,warnin
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.SaveOn, "hindsight-on", c.SaveOn, "`CONDITIONS`, as of a trigger, on which the lines that --hindsight holds are persisted; empty: only on 'ullage levels save'")
+	fs.StringVar(&c.SaveOn, "hindsight-on", c.SaveOn, "persist the lines that --hindsight holds when one of these `CONDITIONS` is met, written as for a trigger; empty: only on 'ullage levels save'")
 }
 
 // Validate returns one error for each setting that cannot work.

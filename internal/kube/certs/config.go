@@ -39,13 +39,13 @@ func DefaultConfig() Config { return Config{Lifetime: 90 * 24 * time.Hour} }
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.TLSCert, "tls-cert", c.TLSCert,
-		"PEM `FILE` with the serving certificate and those between it and its CA; read again when it changes")
+		"PEM `FILE` with the serving certificate and its intermediate certificates; read again when it changes")
 	fs.StringVar(&c.TLSKey, "tls-key", c.TLSKey, "PEM `FILE` with the key of --tls-cert")
 	fs.StringVar(&c.Secret, "certificate-secret", c.Secret,
 		"without --tls-cert: `NAME` of the Secret that holds self-made certificates; it must exist, and may be empty")
 	settings.DurationVar(fs, &c.Lifetime, "certificate-lifetime", c.Lifetime,
 		"`DURATION` for which a self-made certificate is valid; it is renewed after two thirds of it")
-	fs.StringVar(&c.Service, "service", c.Service, "`NAME` of the Service by which API servers reach the webhook")
+	fs.StringVar(&c.Service, "service", c.Service, "`NAME` of the Service through which API servers reach the webhook")
 	fs.StringVar(&c.Namespace, "namespace", c.Namespace, "`NAMESPACE` of the Service and the Secret; in a pod, the pod's namespace")
 	fs.StringVar(&c.Configuration, "webhook-configuration", c.Configuration,
 		"`NAME` of the MutatingWebhookConfiguration whose caBundle is kept current")
@@ -58,10 +58,10 @@ func (c Config) Validate() []error {
 	}
 	var bad []error
 	if c.TLSCert == "" || c.TLSKey == "" {
-		bad = append(bad, errors.New("--tls-cert and --tls-key go together: give both, or neither for self-made certificates"))
+		bad = append(bad, errors.New("--tls-cert and --tls-key must be set together: set both, or neither for self-made certificates"))
 	}
 	if c.Secret != "" {
-		bad = append(bad, errors.New("--certificate-secret is for self-made certificates: give it, or --tls-cert and --tls-key"))
+		bad = append(bad, errors.New("--certificate-secret is for self-made certificates: set it, or --tls-cert and --tls-key"))
 	}
 	return bad
 }
@@ -82,13 +82,13 @@ func (c Config) validateSelfMade() []error {
 	} {
 		switch {
 		case name.value == "":
-			bad = append(bad, fmt.Errorf("--%s is missing: self-made certificates need it (or give --tls-cert and --tls-key)", name.flag))
+			bad = append(bad, fmt.Errorf("--%s is missing: self-made certificates need it (or set --tls-cert and --tls-key)", name.flag))
 		case !name.ok:
 			bad = append(bad, fmt.Errorf("invalid value %q for --%s: Kubernetes does not allow this name", name.value, name.flag))
 		}
 	}
 	for _, err := range c.Cluster.Validate() {
-		bad = append(bad, fmt.Errorf("self-made certificates: %w (or give --tls-cert and --tls-key)", err))
+		bad = append(bad, fmt.Errorf("self-made certificates: %w (or set --tls-cert and --tls-key)", err))
 	}
 	return bad
 }

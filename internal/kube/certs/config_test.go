@@ -37,8 +37,8 @@ func TestConfig(t *testing.T) {
 		{good, func(c *Config) { c.Configuration = strings.Repeat("x", 254) }, "--webhook-configuration"},
 		{good, func(c *Config) { c.Cluster.Host = "" }, "run it in a pod"},
 		{good, func(c *Config) { c.Cluster.Port = "x" }, "KUBERNETES_SERVICE_PORT"},
-		{good, func(c *Config) { c.TLSCert = "x" }, "go together"},
-		{files, func(c *Config) { c.TLSCert = "" }, "go together"},
+		{good, func(c *Config) { c.TLSCert = "x" }, "must be set together"},
+		{files, func(c *Config) { c.TLSCert = "" }, "must be set together"},
 		{files, func(c *Config) { c.Secret = "certs" }, "--certificate-secret is for"},
 	} {
 		cfg := c.base

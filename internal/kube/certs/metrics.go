@@ -11,11 +11,11 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_injector_certificate_expiry_timestamp_seconds", Help: "When the serving certificate expires, Unix time; 0 while there is none."}),
+			Name: "ullage_injector_certificate_expiry_timestamp_seconds", Help: "Unix time at which the serving certificate expires; 0 while there is none."}),
 		renewals: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_injector_certificate_renewals_total", Help: "Serving certificates that replaced an earlier one."}),
 		apiErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_injector_api_errors_total", Help: "Failed requests to the Kubernetes API by operation. A write that lost to another replica has not failed."}, []string{"operation"}),
+			Name: "ullage_injector_api_errors_total", Help: "Failed requests to the Kubernetes API, by operation. A write that lost to another replica is not counted as failed."}, []string{"operation"}),
 	}
 	// Only a counter that exists from the start shows its first increment.
 	for _, op := range operations {

@@ -112,7 +112,7 @@ func parseKey(text []byte, ca *x509.Certificate) (*ecdsa.PrivateKey, error) {
 	}
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok || !key.PublicKey.Equal(ca.PublicKey) {
-		return nil, errors.New("not the key of the first CA")
+		return nil, errors.New("it is not the key of the first CA")
 	}
 	return key, nil
 }

@@ -144,7 +144,7 @@ func (r *renewer) look(ctx context.Context) error {
 		r.take(m, conf, failure)
 		return errors.Join(err, failure)
 	}
-	return fmt.Errorf("others wrote first %d times in a row (does a second injector use the same names?): %w", maxConflicts, conflict)
+	return fmt.Errorf("other clients wrote first %d times in a row (does a second injector use the same names?): %w", maxConflicts, conflict)
 }
 
 // take serves m if API servers trust it, because m's CA was published, or was in the caBundle
@@ -211,7 +211,7 @@ func (r *renewer) agree(ctx context.Context) (material, error) {
 	if garbled != nil && garbled.Error() != r.garbled {
 		r.garbled = garbled.Error()
 		// messages.md#the-injector: Another client changed the Secret of the certificates. ullage
-		// writes a sound one.
+		// writes a valid one.
 		r.log.Warn("replacing an unusable Secret", "secret", r.cfg.Secret, "error", printable.Text(r.garbled, names.MaxText))
 	}
 	if err := r.api.writeSecret(ctx, s, data); err != nil {

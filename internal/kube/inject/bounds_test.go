@@ -68,7 +68,7 @@ func TestAmountsMakeAValidPod(t *testing.T) {
 	} {
 		t.Run(c.name+" "+c.value, func(t *testing.T) {
 			r, res := sidecarResources(t, podLimited(t, map[string]string{c.name: c.value}, c.limits), testConfig())
-			if warnings := strings.Join(res.Warnings, "\n"); res.Injected == c.refused || c.refused && !strings.Contains(warnings, "it is over 1Pi: write a smaller one") {
+			if warnings := strings.Join(res.Warnings, "\n"); res.Injected == c.refused || c.refused && !strings.Contains(warnings, "it is over 1Pi: write a smaller value") {
 				t.Errorf("injected: %t, warnings:\n%s", res.Injected, warnings)
 			}
 			for name, request := range r.Requests {
@@ -88,7 +88,7 @@ func TestAmountsMakeAValidPod(t *testing.T) {
 func TestResourcesOfTheConfigurationAreBounded(t *testing.T) {
 	cfg := testConfig()
 	cfg.Resources.Limits["memory"] = resource.MustParse("8Ei")
-	if bad := cfg.Validate(); len(bad) != 1 || bad[0].Error() != "resources: memory: it is over 1Pi: write a smaller one" {
+	if bad := cfg.Validate(); len(bad) != 1 || bad[0].Error() != "resources: memory: it is over 1Pi: write a smaller value" {
 		t.Error(bad)
 	}
 }
@@ -105,8 +105,8 @@ func TestAMaximumOfRequestsHoldsInAGuaranteedPod(t *testing.T) {
 		warns            string
 	}{
 		{"nothing is asked for", map[string]string{"cpu-request": "100m", "memory-request": "128Mi"}, nil, "50m", "128Mi", ""},
-		{"cpu", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "64"}, "100m", "128Mi", "limit of cpu is 100m"},
-		{"cpu without a limit", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "0"}, "100m", "128Mi", "limit of cpu is 100m"},
+		{"cpu", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "64"}, "100m", "128Mi", "CPU limit is 100m"},
+		{"cpu without a limit", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "0"}, "100m", "128Mi", "CPU limit is 100m"},
 		{"memory", map[string]string{"memory-request": "128Mi"}, map[string]string{"memory-limit": "64Gi"}, "5m", "16Mi", "no longer of QoS class Guaranteed"},
 		{"the tmpfs", map[string]string{"memory-request": "128Mi"}, map[string]string{"buffer": "128Mi"}, "5m", "16Mi", "no longer of QoS class Guaranteed"},
 		{"both", map[string]string{"cpu-request": "100m", "memory-request": "64Mi"}, map[string]string{"cpu-limit": "64", "memory-limit": "64Gi"}, "5m", "16Mi", "no longer of QoS class Guaranteed"},

@@ -56,7 +56,7 @@ func TestWhichContainerHasTheJVM(t *testing.T) {
 			if len(s.JVMs) != 1 || s.JVMs[0].Container != c.want {
 				t.Errorf("the chosen containers are %+v, want %s", s.JVMs, c.want)
 			}
-			if said := strings.Join(res.Warnings, "\n"); strings.Contains(said, "was chosen as the one with the JVM") != c.warns {
+			if said := strings.Join(res.Warnings, "\n"); strings.Contains(said, "was chosen as the JVM's") != c.warns {
 				t.Errorf("a warning is wanted: %v; the warnings are\n%s", c.warns, said)
 			}
 		})

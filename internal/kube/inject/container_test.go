@@ -121,7 +121,7 @@ func TestSettingsOfNamespacesAreValidated(t *testing.T) {
 			c.Namespaces = map[string]map[string]string{"shop": {"buffer": "1Gi"}}
 			c.Policy.Max = map[string]string{"buffer": "256Mi"}
 		}, `the default in "shop", 1Gi, is over 256Mi`},
-		{func(c *wish.Config) { c.Policy.Locked = []string{"memory-limit"} }, "memory-limit is bounded, and buffer, which is added to it, is not"},
+		{func(c *wish.Config) { c.Policy.Locked = []string{"memory-limit"} }, "memory-limit is limited, but buffer, which is added to it, is not"},
 		{func(c *wish.Config) { c.Policy.Locked = []string{"memory-limit", "buffer", "image"} }, ""},
 	} {
 		cfg := testConfig()

@@ -22,7 +22,7 @@ func TestTheLogAgainstTheHeap(t *testing.T) {
 		pin         bool
 		warns       string // empty: no warning about memory
 	}{
-		"85 % of 512Mi":    {command: []string{"java", "-XX:MaxRAMPercentage=85"}, resources: limits("512Mi"), limit: "512Mi", warns: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 68 MiB that a JVM needs besides: set ullage.dev/raise-memory-limit"},
+		"85 % of 512Mi":    {command: []string{"java", "-XX:MaxRAMPercentage=85"}, resources: limits("512Mi"), limit: "512Mi", warns: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 68 MiB for the rest of the JVM: set ullage.dev/raise-memory-limit"},
 		"-Xmx1000m of 1Gi": {command: []string{"java", "-Xmx1000m"}, resources: limits("1Gi"), limit: "1Gi", warns: "heap 1000 MiB (-Xmx1000m)"},
 		"80 % of 1Gi, a large buffer": {annotations: object{"ullage.dev/buffer": "256Mi"}, command: []string{"java", "-XX:MaxRAMPercentage=80"}, resources: limits("1Gi"), limit: "1Gi",
 			warns: "heap 820 MiB (-XX:MaxRAMPercentage=80), 256 MiB on the log's tmpfs"},
@@ -32,13 +32,13 @@ func TestTheLogAgainstTheHeap(t *testing.T) {
 		"raised and pinned":       {annotations: object{"ullage.dev/raise-memory-limit": "true"}, command: []string{"java", "-XX:MaxRAMPercentage=85"}, resources: limits("512Mi"), limit: "576Mi", pin: true},
 		"raised, the heap is set": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, command: []string{"java", "-Xmx435m"}, resources: limits("512Mi"), limit: "576Mi"},
 		"raised, and not enough": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, command: []string{"java", "-XX:MaxRAMPercentage=90"}, resources: limits("512Mi"), limit: "576Mi", pin: true,
-			warns: "may take more than its raised memory limit of 576 MiB, and be killed: heap 461 MiB (-XX:MaxRAMPercentage=90), 64 MiB on the log's tmpfs, and 77 MiB that a JVM needs besides: write -XX:MaxRAMPercentage=85 instead of -XX:MaxRAMPercentage=90"},
-		"90 % of 512Mi":           {command: []string{"java", "-XX:MaxRAMPercentage=90"}, resources: limits("512Mi"), limit: "512Mi", warns: "68 MiB that a JVM needs besides: write -XX:MaxRAMPercentage=74"},
+			warns: "may take more than its raised memory limit of 576 MiB, and be killed: heap 461 MiB (-XX:MaxRAMPercentage=90), 64 MiB on the log's tmpfs, and 77 MiB for the rest of the JVM: write -XX:MaxRAMPercentage=85 instead of -XX:MaxRAMPercentage=90"},
+		"90 % of 512Mi":           {command: []string{"java", "-XX:MaxRAMPercentage=90"}, resources: limits("512Mi"), limit: "512Mi", warns: "68 MiB for the rest of the JVM: write -XX:MaxRAMPercentage=74"},
 		"raised with the request": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, resources: object{"limits": object{"memory": "512Mi", "cpu": "1"}, "requests": object{"memory": "512Mi", "cpu": "1"}}, limit: "576Mi", request: "576Mi", pin: true},
 		"a smaller request stays": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, resources: object{"limits": object{"memory": "512Mi"}, "requests": object{"memory": "256Mi"}}, limit: "576Mi", request: "256Mi", pin: true},
 		"with the ring of events": {annotations: object{"ullage.dev/raise-memory-limit": "true", "ullage.dev/events": "2Mi"}, resources: limits("512Mi"), limit: "578Mi", pin: true},
-		"a pod with resources as a whole": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, resources: limits("512Mi"), whole: object{"limits": object{"memory": "1Gi"}}, limit: "512Mi",
-			warns: "is not raised: the pod has resources as a whole"},
+		"a pod with pod-level resources": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, resources: limits("512Mi"), whole: object{"limits": object{"memory": "1Gi"}}, limit: "512Mi",
+			warns: "is not raised: the pod has pod-level resources"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := object{"securityContext": object{"runAsUser": 1, "runAsGroup": 1}, "resources": c.whole,

@@ -63,7 +63,7 @@ func TestAnImageOfJDK8IsSeenByItsTag(t *testing.T) {
 		"eclipse-temurin:17.0.8": false, "eclipse-temurin:18": false, "eclipse-temurin:21": false, "team/java-app:8.1.2": false, "web:8": false, "temurin:80": false,
 		"openjdk": false, "eclipse-temurin@sha256:8888": false,
 	} {
-		for variable, says := range map[string]string{"off": "look like JDK 8: give them yourself: -Xloggc:", "JDK_JAVA_OPTIONS": "nothing is logged until you add"} {
+		for variable, says := range map[string]string{"off": "look like JDK 8: add them yourself: -Xloggc:", "JDK_JAVA_OPTIONS": "nothing is logged until you add"} {
 			said := warningsOf(t, object{"ullage.dev/options-variable": variable}, object{"image": image}, nil)
 			if strings.Contains(said, says) != old {
 				t.Errorf("%s with %s: want a warning: %v; warnings\n%s", image, variable, old, said)
@@ -104,7 +104,7 @@ func TestAPodOfJDK8IsNotGivenOptionsThatEndIt(t *testing.T) {
 func TestACopyThatDoesNotOutliveThePod(t *testing.T) {
 	for dir, inMemory := range map[string]bool{"/dev/shm": true, "/run/logs": true, "/var/run": true, "/var/lib/logs": false, "/running": false} {
 		said := warningsOf(t, object{"ullage.dev/dest": "volume:node"}, object{}, object{"volumes": []any{object{"name": "node", "hostPath": object{"path": dir}}}})
-		if strings.Contains(said, "is a directory of the node that is in memory") != inMemory {
+		if strings.Contains(said, "is a directory in the node's memory") != inMemory {
 			t.Errorf("hostPath %s: want a warning: %v; warnings\n%s", dir, inMemory, said)
 		}
 	}

@@ -43,7 +43,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 	pod := injectedPod(t, func(c map[string]any) { delete(c, "restartPolicy") })
 	res := mutate(t, pod, testConfig())
 	checkInvariants(t, pod, res, testConfig())
-	if !res.Injected || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "dropped the sidecar's restartPolicy") {
+	if !res.Injected || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "removed the sidecar's restartPolicy") {
 		t.Fatalf("the result is %+v", res)
 	}
 	after := applyJSON(t, pod, res.Patch)

@@ -24,14 +24,14 @@ func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 		adds, warns         string
 	}{
 		"500m": {limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "50m",
-			adds: "50m CPU and 128Mi of memory to the pod's requests; with the other containers at 100 % of their CPU requests, an HPA by the pod's CPU utilization sees 90 %"},
+			adds: "50m CPU and 128Mi memory to the pod's requests; with the other containers at 100 % of their CPU requests, an HPA on the pod's CPU utilization sees 90 %"},
 		"a small pod": {limits: map[string]string{"cpu": "200m", "memory": "1Gi"}, cpu: "50m", adds: "sees 80 %",
-			warns: "an HPA by the pod's CPU utilization sees at most 80 %, since the sidecar adds 50m to the requests"},
+			warns: "an HPA on the pod's CPU utilization sees at most 80 %, because the sidecar adds 50m to the requests"},
 		"a limit of the pod's": {annotations: map[string]string{"cpu-limit": "250m"}, limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "250m", adds: "sees 66 %",
 			warns: "use a metric of type ContainerResource, or lower ullage.dev/cpu-limit"},
 		"a limit for all sidecars does not apply to these": {general: "300m", limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "50m", adds: "sees 90 %"},
 		"a value of their own":                             {configured: corev1.ResourceList{"cpu": resource.MustParse("30m")}, limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "30m", adds: "sees 94 %"},
-		"Burstable":                                        {limits: map[string]string{"memory": "1Gi"}, cpu: "5m", adds: "5m CPU and 16Mi of memory to the pod's requests"},
+		"Burstable":                                        {limits: map[string]string{"memory": "1Gi"}, cpu: "5m", adds: "5m CPU and 16Mi memory to the pod's requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig()
@@ -65,7 +65,7 @@ func TestGuaranteedIsAnAmountOfCPU(t *testing.T) {
 	for _, list := range []corev1.ResourceList{{"memory": resource.MustParse("64Mi")}, {"cpu": resource.MustParse("0")}} {
 		cfg := testConfig()
 		cfg.Resources.Guaranteed = list
-		if bad := cfg.Validate(); len(bad) != 1 || !strings.Contains(bad[0].Error(), "only an amount of cpu can be set") {
+		if bad := cfg.Validate(); len(bad) != 1 || !strings.Contains(bad[0].Error(), "only cpu can be set") {
 			t.Errorf("the errors of %v are %v", list, bad)
 		}
 	}

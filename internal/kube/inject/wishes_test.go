@@ -76,7 +76,7 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"listen", ":65536", "write it like :9919"},
 	{"log-format", "xml", "use text or json"},
 	{"log-level", "loud", "debug, info, warn or error"},
-	{"match", "app-*", "leaves out the JVM's files"},
+	{"match", "app-*", "does not match the JVM's files"},
 	{"match", "[", "write it like *.log*"},
 	{"events", "1Ki", "it is not a size from 256Ki to 1Gi"},
 	{"events", "on", "write it like 2Mi, or off"},

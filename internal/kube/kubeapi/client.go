@@ -58,7 +58,7 @@ func (c Cluster) Validate() []error {
 		return []error{errors.New("KUBERNETES_SERVICE_HOST is not set, and this needs the Kubernetes API: run it in a pod")}
 	}
 	if _, err := strconv.ParseUint(c.Port, 10, 16); err != nil {
-		return []error{fmt.Errorf("invalid value %q for KUBERNETES_SERVICE_PORT: it is not a port", c.Port)}
+		return []error{fmt.Errorf("invalid value %q for KUBERNETES_SERVICE_PORT: not a port", c.Port)}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func DefaultConfig() Config { return Config{Listen: ":9443", ShutdownDelay: 5 * 
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "webhook-listen", c.Listen, "`ADDRESS` for the webhook, HTTPS: \":port\" or \"host:port\"")
 	settings.DurationVar(fs, &c.ShutdownDelay, "shutdown-delay", c.ShutdownDelay,
-		"on SIGTERM, continue to answer for this `DURATION`, until API servers have learned of the end")
+		"on SIGTERM, continue to answer for this `DURATION`, until API servers know that the injector is ending")
 }
 
 // Validate returns one error for each setting that cannot work.

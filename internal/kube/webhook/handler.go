@@ -269,16 +269,15 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 	warnings := printable.Text(strings.Join(d.Warnings, "; "), names.MaxText)
 	switch {
 	case result == denied:
-		// messages.md#the-injector: The pod is not created (`onError: deny`); `error` has the
-		// reason.
+		// messages.md#the-injector: The pod is not created (`onError: deny`); `error` has the reason.
 		log.Warn("denied", "reason", d.Refused, "error", printable.Text(d.Denied, names.MaxText))
 	case result == refused:
 		// messages.md#the-injector: The pod of `owner` starts without a sidecar. `error` has the
-		// reason, and so has the pod's annotation `ullage.dev/warnings`.
+		// reason, as does the pod's annotation `ullage.dev/warnings`.
 		log.Warn("not injected", "reason", d.Refused, "error", warnings)
 	case result == injected && len(d.Warnings) > 0:
 		// messages.md#the-injector: The pod of `owner` has its sidecar, but some features are off.
-		// `warnings` has the reasons, and so has the annotation.
+		// `warnings` has the reasons, as does the pod's annotation `ullage.dev/warnings`.
 		log.Warn("injected with warnings", "operations", operations, "warnings", warnings)
 	case result == injected:
 		log.Info("injected", "operations", operations)
@@ -291,7 +290,7 @@ func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Dec
 // that was read.
 func (h *handler) fail(body []byte, err error) reply {
 	why := printable.Text(err.Error(), names.MaxText)
-	// messages.md#the-injector: A request was not a usable admission review. Logged at most once a
+	// messages.md#the-injector: A request was not a valid admission review. Logged at most once a
 	// minute; `not_logged` counts the others.
 	h.quiet.warn("review failed", "error", why)
 	known := readHead(body)

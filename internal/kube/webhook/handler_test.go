@@ -191,11 +191,11 @@ func TestWhatHasNoUidGetsAText(t *testing.T) {
 	}{
 		{"nothing", "", 400, "unexpected end"},
 		{"no JSON", "<html>", 400, "invalid character"},
-		{"null", "null", 400, "expected"},
+		{"null", "null", 400, "not AdmissionReview"},
 		{"a list", "[]", 400, "cannot unmarshal"},
 		{"another kind", body("web", `"kind":"AdmissionReview"`, `"kind":"ConversionReview"`), 400, `"ConversionReview"`},
 		{"another group", body("web", "admission.k8s.io", "apiextensions.k8s.io"), 400, `"apiextensions.k8s.io/v1"`},
-		{"no kind", body("web", `"kind":"AdmissionReview",`, ``), 400, "expected"},
+		{"no kind", body("web", `"kind":"AdmissionReview",`, ``), 400, "not AdmissionReview"},
 		{"no uid", body("web", `"uid":"u-1",`, ``), 400, "no request with a uid"},
 		{"a uid that is a number", body("web", `"u-1"`, `7`), 400, "cannot unmarshal"},
 		{"no request", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, 400, "no request with a uid"},

@@ -28,7 +28,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, reasons []string) metrics {
 	m := metrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_injector_reviews_total", Help: "Admission reviews by result: injected, unchanged, refused (it starts without a sidecar), skipped (not a pod's creation), denied, error."}, []string{"result"}),
+			Name: "ullage_injector_reviews_total", Help: "Admission reviews by result: injected, unchanged, refused (the pod starts without a sidecar), skipped (not the creation of a pod), denied, error."}, []string{"result"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_injector_refusals_total", Help: "Pods that could not be injected, by reason: " + strings.Join(reasons, ", ") + ". They started without a sidecar, or were denied."}, []string{"reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{

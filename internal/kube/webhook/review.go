@@ -32,7 +32,7 @@ func decode(body []byte) (*admissionv1.AdmissionRequest, error) {
 		return nil, fmt.Errorf("read the admission review: %w", err)
 	}
 	if r.Kind != reviewKind || r.APIVersion != reviewVersion {
-		return nil, fmt.Errorf("the review is a %s of %s, expected is %s of %s (the webhook's admissionReviewVersions must be [v1])",
+		return nil, fmt.Errorf("the review has the kind %s of %s, not %s of %s (the webhook's admissionReviewVersions must be [v1])",
 			quoted(r.Kind), quoted(r.APIVersion), reviewKind, reviewVersion)
 	}
 	if r.Request == nil || r.Request.UID == "" {

@@ -39,7 +39,7 @@ func Parse(text string) (Levels, error) {
 		case err != nil:
 			return Levels{}, err
 		case seen[name] && name == "":
-			return Levels{}, errors.New("it has two levels for all loggers: write one")
+			return Levels{}, errors.New("it has two levels for all loggers: write only one")
 		case seen[name]:
 			return Levels{}, fmt.Errorf("it has the logger %q twice: write it once", name)
 		}

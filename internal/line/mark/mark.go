@@ -19,39 +19,41 @@ type Kind string
 // The kinds. A log may have kinds of a newer version. The comments become a table in
 // docs/read-logs.md: see TestDocsListTheMarks in test/repo.
 const (
-	// The sidecar has the source. `after` is `first-start`, `clean-stop` or `kill`: how the
-	// sidecar before it ended. Details: version, after.
+	// The sidecar has taken the source. `after` is `first-start`, `clean-stop` or `kill`: how the
+	// previous sidecar ended. Details: version, after.
 	SidecarStarted Kind = "sidecar-started"
 
-	// The sidecar was asked to end, and drains. Details: uptime.
+	// The sidecar was asked to end, and is draining. Details: uptime.
 	SidecarStopped Kind = "sidecar-stopped"
 
-	// A JVM has started since the sidecar did. `flags` are its options `-Xm…`, `-Xs…` and `-XX:…`;
-	// others may hold secrets. Details: stream, pid, uptime, version, collector, main, flags.
+	// A JVM that has started since the sidecar started. `flags` are its options `-Xm…`, `-Xs…` and
+	// `-XX:…`; other options may contain secrets. Details: stream, pid, uptime, version, collector,
+	// main, flags.
 	JVMStarted Kind = "jvm-started"
 
-	// A JVM that is older than the sidecar. Details: the same as of jvm-started.
+	// A JVM that started before the sidecar. Details: the same as of jvm-started.
 	JVMSeen Kind = "jvm-seen"
 
 	// `how` is `exited`, `killed` or `crashed`; it is missing if that is unknown. `exit` is the
 	// exit code, and `signal` the signal that ended it, where the process is visible and the kernel
-	// is Linux 6.15 or later. `cause` is `memory-limit` (of the JVM's own control group),
-	// `memory-above` (of one above it, or of the node) or `heap`, where there is evidence; `why`
-	// has the numbers. Details: stream, pid, how, exit, signal, cause, why.
+	// is Linux 6.15 or later. `cause` is `memory-limit` (the limit of the JVM's own control group),
+	// `memory-above` (the limit of a control group above it, or the node's memory) or `heap`, if
+	// there is evidence; `why` has the numbers. Details: stream, pid, how, exit, signal, cause,
+	// why.
 	JVMEnded Kind = "jvm-ended"
 
-	// A JVM that had no output into the source was [given one](levels.md#adopt). Details: stream,
-	// pid, selection.
+	// A JVM that had no output into the source was [given an output](levels.md#adopt). Details:
+	// stream, pid, selection.
 	JVMAdopted Kind = "jvm-adopted"
 
-	// That output was taken away again. Details: stream, pid, selection, why, by.
+	// That output was removed again. Details: stream, pid, selection, why, by.
 	JVMReleased Kind = "jvm-released"
 
 	// The first bytes of an `hs_err` file are durable. Details: stream.
 	CrashReport Kind = "crash-report"
 
-	// An output has the selection on top of its own. `by` is the process that ran `ullage levels
-	// set`. Details: stream, pid, selection, why, by, until.
+	// An output has the selection in addition to its own. `by` is the process that ran `ullage
+	// levels set`. Details: stream, pid, selection, why, by, until.
 	LevelRaised Kind = "level-raised"
 
 	// The output has its own selection again. Details: stream, pid, selection, why, by.
@@ -80,7 +82,8 @@ const (
 	// stream, read-to.
 	Truncated Kind = "truncated"
 
-	// This many marks before it were not written: more than 60 in a minute. Details: count.
+	// This many earlier marks were not written, because there were more than 60 in a minute.
+	// Details: count.
 	MarksSuppressed Kind = "marks-suppressed"
 )
 

@@ -11,22 +11,22 @@ type Suspicion uint8
 const (
 	NoSuspicion Suspicion = iota
 
-	// Its collections took at least twice their CPU time, so for half of the time no thread ran
+	// Its collections took at least twice their CPU time, so no thread ran for half of the time
 	// (Serial, Parallel, G1: `gc+cpu`).
 	Idle
 
-	// Its collections took at least four times their CPU time for each of their workers, and the
-	// counters name a culprit, since work of one thread alone looks the same.
+	// Its collections took at least four times the CPU time of each of their workers, and the
+	// kernel's counters show a culprit (without it, the work of a single thread looks the same).
 	Uneven
 
 	// An operation of the VM took that long, such as a heap dump.
 	Operation
 
-	// It went on that long before or after its collections: the JVM writes the line of a pause when
-	// the pause is measured, and waits for the disk then.
+	// It took that long before or after its collections: the JVM writes the line of a pause after
+	// it has measured the pause, and may then wait for the disk.
 	Outside
 
-	// The threads needed that long to come to a stop.
+	// The threads took that long to stop.
 	Reaching
 )
 

@@ -22,9 +22,9 @@ const progressEvery = time.Second
 func (p *Printer) addBucket(arg string) error {
 	switch {
 	case p.cfg.Follow:
-		return errors.New("a bucket cannot be followed: it gets whole segments; leave --follow out")
+		return errors.New("a bucket cannot be followed, because it receives whole segments: leave out --follow")
 	case p.cfg.Tail > 0:
-		return errors.New("the last lines of a bucket cannot be found without reading all of it; give --since instead of --tail")
+		return errors.New("the last lines of a bucket cannot be found without reading all of it: use --since instead of --tail")
 	}
 	r, err := s3.OpenBucket(arg)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 		}
 	}
 	if b.objects == 0 && !p.failed {
-		p.complain("no segment is there for this URL, --stream and --since")
+		p.complain("there is no segment for this URL, --stream and --since")
 	}
 	return b.end()
 }
@@ -143,7 +143,7 @@ func (b *bucketPass) lost(ctx context.Context, o s3.Object, done int64, err erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	b.p.complain("%s: cannot be read further, %d bytes were printed: %v", printable.Name(o.Key), done, err)
+	b.p.complain("%s: cannot be read any further; %d bytes were printed: %v", printable.Name(o.Key), done, err)
 	return b.end()
 }
 

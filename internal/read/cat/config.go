@@ -33,10 +33,10 @@ func (c Config) Validate() []error {
 		bad = append(bad, err)
 	}
 	if c.listing() && c.Level != ul.Unknown {
-		bad = append(bad, errors.New("--gaps, --marks and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
+		bad = append(bad, errors.New("--gaps and --marks cannot be combined with --level: a gap has lines of several levels, and the list shows how many of each; leave out --level"))
 	}
 	if c.Follow && !c.Until.IsZero() {
-		bad = append(bad, errors.New("--follow and an end in time (--until, --around) do not go together: following ends when it is interrupted"))
+		bad = append(bad, errors.New("--follow cannot be combined with an end time (--until, --around): following ends when it is interrupted"))
 	}
 	if err := c.window().Validate(); err != nil {
 		bad = append(bad, err)

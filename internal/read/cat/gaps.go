@@ -145,7 +145,7 @@ func (t *gapTable) summary(partial bool) string {
 	case t.n == 0 && partial:
 		text = "no gaps in what could be read"
 	case t.n > 0 && t.over:
-		text = printable.Plural(t.n, "gap") + ", of more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
+		text = printable.Plural(t.n, "gap") + ", with more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
 	case t.n > 0:
 		text = fmt.Sprintf("%s: %s, %s; discard: %s; drop: %s", printable.Plural(t.n, "gap"), printable.Plural(t.sum.Total(), "line"), printable.Plural(t.sum.Bytes, "byte"),
 			gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))

@@ -182,11 +182,11 @@ func (s *series) meet(loss *read.Loss) (more bool) {
 	case read.Unreadable:
 		switch {
 		case s.isForeign():
-			s.p.complain("%s: cannot be read further, %d bytes were printed: %v", printable.Name(loss.Path), loss.From, reason(loss.Err))
+			s.p.complain("%s: cannot be read any further; %d bytes were printed: %v", printable.Name(loss.Path), loss.From, reason(loss.Err))
 		case errors.As(loss.Err, &at) && at.Op == "open":
 			s.p.complain("%v", readError(loss.Path, loss.Err))
 		default:
-			s.p.complain("%s: cannot be read from byte %d on: %v", printable.Name(loss.Path), loss.From, reason(loss.Err))
+			s.p.complain("%s: cannot be read after byte %d: %v", printable.Name(loss.Path), loss.From, reason(loss.Err))
 		}
 	case read.Unlisted:
 		if s.gone = errors.Is(loss.Err, fs.ErrNotExist); s.gone {

@@ -144,7 +144,7 @@ func TestReportsOfCrashesThatLackSomething(t *testing.T) {
 			if r := reportOn(t, Config{}, write(t, "gc.log", young(0, 1, 2)), path); !r.Complete || len(r.Runs) != 1 || len(r.Crashes) != 1 || r.Crashes[0] != want {
 				t.Errorf("complete %t, %d runs, crashes %+v, want %+v", r.Complete, len(r.Runs), r.Crashes, want)
 			}
-			if _, err := Read(t.Context(), []string{path}, Config{}); !errors.Is(err, ErrNoLog) || !strings.Contains(err.Error(), "only the report of a crash") {
+			if _, err := Read(t.Context(), []string{path}, Config{}); !errors.Is(err, ErrNoLog) || !strings.Contains(err.Error(), "only a crash report") {
 				t.Errorf("the error for a crash report alone is %v", err)
 			}
 		})

@@ -59,7 +59,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	}
 	s := sum.New(strings.Join(args, ", "), cfg.Floor, cfg.SizingWindow)
 	all, again := once(all)
-	s.Problem(view.ProblemAgain, again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
+	s.Problem(view.ProblemAgain, again, false, fmt.Sprintf("%s named more than once, but read once", view.Plural(again, "file")))
 	p := read.Progress{Tell: cfg.Progress}
 	for _, in := range all {
 		p.Total += in.bytes
@@ -87,13 +87,13 @@ func nothing(s *sum.Sum, cfg Config) error {
 	report, crashed := s.LastCrash()
 	switch {
 	case cfg.window().Bounded():
-		text = "no line is in the window"
+		text = "no line is in that time"
 	case crashed:
-		text = "there is only the report of a crash, " + report.File
+		text = "there is only a crash report, " + report.File
 	}
 	for _, p := range s.Problems() {
 		if text = p.Text; p.Kind == view.ProblemUndated {
-			return fmt.Errorf("%w: %s; log with the decorator time, or report on a destination of 'ullage run', which shows when its lines were written", ErrNoDate, text)
+			return fmt.Errorf("%w: %s; log with the decorator time, or report on a destination of 'ullage run', which records when lines were written", ErrNoDate, text)
 		}
 	}
 	return fmt.Errorf("%w: %s", ErrNoLog, text)
@@ -129,7 +129,7 @@ func (st *stream) read(ctx context.Context, p *read.Progress) error {
 		return st.readSegments(ctx, p)
 	}
 	if st.in.guessed() {
-		st.sum.Problem(view.ProblemOrder, uint64(len(st.in.files)), false, fmt.Sprintf("%s: the files of the rotated set have no dates; their order follows from uptimes or from when they were written", st.in.name))
+		st.sum.Problem(view.ProblemOrder, uint64(len(st.in.files)), false, fmt.Sprintf("%s: the files of the rotated set have no dates; they are ordered by uptime or modification time", st.in.name))
 	}
 	done := int64(0)
 	for i := range st.in.files {
@@ -229,7 +229,7 @@ func (st *stream) meet(loss *read.Loss) {
 		}
 	case read.Unreadable:
 		if len(st.in.segs) == 0 {
-			st.unreadable(loss.Path, fmt.Errorf("it cannot be read further, after %d bytes of log: %w", loss.From, loss.Err))
+			st.unreadable(loss.Path, fmt.Errorf("it cannot be read after %d bytes of log: %w", loss.From, loss.Err))
 			break
 		}
 		fallthrough
@@ -251,10 +251,10 @@ func (st *stream) sequence() {
 	for i := range in.segs[1:] {
 		n += segment.Missing(in.segs[i], in.segs[i+1], cfg.Since, cfg.Until)
 	}
-	st.sum.Problem(view.ProblemMissing, n, true, fmt.Sprintf("%s: %s missing that retention has not deleted", in.name, view.Plural(n, "segment")))
+	st.sum.Problem(view.ProblemMissing, n, true, fmt.Sprintf("%s: %s missing although retention did not delete them", in.name, view.Plural(n, "segment")))
 	if first := in.segs[0]; in.whole && first.Follows() > 0 && !in.isMarks() {
 		short := !cfg.Since.IsZero() && cfg.Since.Before(first.Start)
-		st.sum.Problem(view.ProblemRetention, 1, short, fmt.Sprintf("%s: retention has deleted what was before %s", in.name, first.Start.UTC().Format("2006-01-02 15:04:05Z")))
+		st.sum.Problem(view.ProblemRetention, 1, short, fmt.Sprintf("%s: retention has deleted lines before %s", in.name, first.Start.UTC().Format("2006-01-02 15:04:05Z")))
 	}
 }
 

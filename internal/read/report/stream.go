@@ -156,14 +156,14 @@ func (st *stream) problems() {
 	name, v := st.in.name, &st.volume
 	if st.foreign() {
 		log := naming.KindOf(name) == naming.KindLog // other files that a JVM writes need not contain such lines
-		st.sum.Problem(view.ProblemForeign, st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging, nor the log of JDK 8, and %s not used", name, view.Plural(st.out.Lines, "line")))
+		st.sum.Problem(view.ProblemForeign, st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging or a JDK 8 log; %s not used", name, view.Plural(st.out.Lines, "line")))
 	} else if !st.joiner.Continues() {
-		st.sum.Problem(view.ProblemForeign, v.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(v.bare, "line"), st.out.Lines))
+		st.sum.Problem(view.ProblemForeign, v.bare, false, fmt.Sprintf("%s: %s of %d without decorations: continuation lines of a message, or lines of another program", name, view.Plural(v.bare, "line"), st.out.Lines))
 	}
 	untimed := st.runs.dates.untimed
-	st.sum.Problem(view.ProblemUnread, v.unread, true, fmt.Sprintf("%s: %s in no figure that may be a pause, but cut or in an unknown form", name, view.Plural(v.unread, "line")))
-	st.sum.Problem(view.ProblemHole, st.source.Lines.Holes, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.source.Lines.Holes))
-	st.sum.Problem(view.ProblemLong, v.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, view.Plural(v.long, "line")))
+	st.sum.Problem(view.ProblemUnread, v.unread, true, fmt.Sprintf("%s: %s left out of all figures: possibly a pause, but cut or in an unknown form", name, view.Plural(v.unread, "line")))
+	st.sum.Problem(view.ProblemHole, st.source.Lines.Holes, true, fmt.Sprintf("%s: a hole of %d bytes, where a sidecar has reclaimed memory; report on its destination instead", name, st.source.Lines.Holes))
+	st.sum.Problem(view.ProblemLong, v.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was read", name, view.Plural(v.long, "line")))
 	st.sum.Problem(view.ProblemUndated, untimed, true, fmt.Sprintf("%s: --since and --until left out %s whose time is not known", name, view.Plural(untimed, "line")))
 }
 

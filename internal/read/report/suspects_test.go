@@ -157,7 +157,7 @@ func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 	log := decorated(1, "gc", "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms") +
 		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)
 	r := reportOn(t, Config{}, write(t, "gc.log", log))
-	if r.Totals.Suspected != 1 || len(r.Suspected) != 1 || r.Suspected[0].Suspicion != "outside" || r.Suspected[0].Cause != "G1CollectForAllocation · outside of its pauses" {
+	if r.Totals.Suspected != 1 || len(r.Suspected) != 1 || r.Suspected[0].Suspicion != "outside" || r.Suspected[0].Cause != "G1CollectForAllocation · outside its pauses" {
 		t.Errorf("%d suspected: %+v", r.Totals.Suspected, r.Suspected)
 	}
 }
@@ -185,7 +185,7 @@ func TestAdviceLeadsAndDoesNotMoveAShippedLogToATmpfs(t *testing.T) {
 			if advice < 0 || tables < advice || !strings.Contains(out.text[:tables], "Look at what the machine did") {
 				t.Errorf("%s of %s: the advice is at %d and the tables are at %d, want the advice first in\n%s", form, c.name, advice, tables, out.text)
 			}
-			if moves := strings.Contains(out.text, "move it to a tmpfs"); moves != c.moves {
+			if moves := strings.Contains(out.text, "move the log to a tmpfs"); moves != c.moves {
 				t.Errorf("%s of %s: moves the log to a tmpfs: %v, want %v", form, c.name, moves, c.moves)
 			}
 		}

@@ -101,7 +101,7 @@ type Lack struct {
 // String returns the rest of a sentence whose beginning says how much of the copy was read.
 func (l Lack) String() string {
 	if l.Unasked != "" {
-		return "a sidecar owns the destination and cannot be asked what is not in the copy yet: " + printable.Line(l.Unasked)
+		return "a sidecar owns the destination but cannot be asked what is not in the copy yet: " + printable.Line(l.Unasked)
 	}
 	text := fmt.Sprintf("a running sidecar holds %s (%d lines dropped) that are not in the copy yet", printable.Bytes(l.Bytes), l.DroppedLines)
 	if l.Reason != "" {
@@ -209,7 +209,7 @@ func (d Destination) client() (c admin.Client, unanswered func() error, err erro
 	c = admin.Client{Addr: addr, Timeout: askPatience, Check: func(conn net.Conn) error { return d.genuine(conn, holder, owned) }}
 	return c, func() error {
 		if lockErr == nil && owned {
-			return fmt.Errorf("it is %s, and does not answer in this network namespace", holder)
+			return fmt.Errorf("it is %s, which does not answer in this network namespace", holder)
 		}
 		return lockErr
 	}, nil
@@ -223,13 +223,13 @@ func (d Destination) genuine(conn net.Conn, holder segment.Owner, owned bool) er
 	}
 	if owned && holder.Here() && peer.Pid > 0 {
 		if int(peer.Pid) != holder.PID {
-			return fmt.Errorf("process %d answers for it, and %s has the lock", peer.Pid, holder)
+			return fmt.Errorf("process %d answers for it, but %s has the lock", peer.Pid, holder)
 		}
 		return nil
 	}
 	info, err := os.Lstat(filepath.Join(d.dir, segment.OwnDir))
 	if err != nil {
-		return fmt.Errorf("find out whose the destination is: %w", err)
+		return fmt.Errorf("find the owner of the destination: %w", err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && peer.Uid != 0 && peer.Uid != st.Uid && int(peer.Uid) != os.Geteuid() {
 		return fmt.Errorf("a process of user %d answers for it", peer.Uid)

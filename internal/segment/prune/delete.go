@@ -93,7 +93,7 @@ func (d *destination) measure(dest *os.Root) error {
 	count := func(_ *os.Root, _ string, info fs.FileInfo) error {
 		st, ok := info.Sys().(*syscall.Stat_t)
 		if !ok {
-			return errors.New("read the volume: it does not say how large a file is")
+			return errors.New("read the volume: the size of a file is unknown")
 		}
 		bytes := st.Blocks * 512
 		if info.Mode().IsRegular() {

@@ -30,7 +30,7 @@ func checkLocks(root *os.Root) error {
 	defer mounts.Close()
 	option, err := localLock(mounts, st.Dev)
 	if err == nil && option != "" {
-		err = fmt.Errorf("the volume is NFS mounted with %s, and locks of sidecars on other nodes are not seen: mount it without that option", option)
+		err = fmt.Errorf("the volume is NFS, mounted with %s, so the locks of sidecars on other nodes cannot be seen: mount it without that option", option)
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func isIn(r *os.Root, name string, opened func() (fs.FileInfo, error)) error {
 		return fmt.Errorf("read the volume: %w", err)
 	}
 	if !os.SameFile(is, has) {
-		return fmt.Errorf("read the volume: %.80q is a link, or was exchanged meanwhile", name)
+		return fmt.Errorf("read the volume: %.80q is a link, or was replaced meanwhile", name)
 	}
 	return nil
 }

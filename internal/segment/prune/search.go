@@ -76,7 +76,7 @@ func (s *search) findBelow(dir *os.Root, at string, depth int, within bool) erro
 			return nil
 		}
 		if depth == podDepth && s.count-before >= maxInPod {
-			s.add(destination{path: at, err: fmt.Errorf("there are more than %d directories of containers in it: the others are left for a later run", maxInPod)}, false)
+			s.add(destination{path: at, err: fmt.Errorf("it has more than %d container directories: the rest is left for a later run", maxInPod)}, false)
 			return fs.SkipAll
 		}
 		below := path.Join(at, e.Name())

@@ -59,7 +59,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.Compress, "compress", "compression `FORMAT` of new segments: zstd (read with zstdcat) or none")
 	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk, or after an hour, and start another")
 	fs.Var(&c.RetainBytes, "retain-bytes",
-		"delete the oldest segments when all segments together use more than this `SIZE` of the volume, or the same share of its inodes, or when the volume is almost full; 0: no bound")
+		"delete the oldest segments when all segments together use more than this `SIZE` of the volume, or the same share of its inodes, or when the volume is almost full; 0: no limit")
 	settings.DurationVar(fs, &c.RetainAge, "retain-age", c.RetainAge,
 		"delete a segment this `DURATION` after its last write; 0: never by age")
 }
@@ -74,9 +74,9 @@ func (c Config) Validate() []error {
 		bad = append(bad, fmt.Errorf("--segment-bytes is %s: it must be at least %s", c.SegmentBytes, minSegment))
 	}
 	if c.RetainBytes < 0 {
-		bad = append(bad, errors.New("--retain-bytes must not be negative (0: no bound)"))
+		bad = append(bad, errors.New("--retain-bytes must not be negative (0: no limit)"))
 	} else if c.RetainBytes != 0 && c.RetainBytes < c.SegmentBytes {
-		bad = append(bad, fmt.Errorf("--retain-bytes is %s: it must hold at least one segment, --segment-bytes is %s (0: no bound)",
+		bad = append(bad, fmt.Errorf("--retain-bytes is %s: it must hold at least one segment, but --segment-bytes is %s (0: no limit)",
 			c.RetainBytes, c.SegmentBytes))
 	}
 	if c.RetainAge < 0 {

@@ -28,7 +28,7 @@ func explain(dir, verb string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		hint = ": let this uid or gid write there (chown the volume, or set fsGroup in the pod's securityContext)"
 	case errors.Is(err, syscall.EROFS):
-		hint = ": mount the volume read-write, and make --dest a directory of it rather than of the container's image"
+		hint = ": mount the volume read-write, and let --dest be a directory on it rather than in the container's image"
 	case errors.Is(err, syscall.ENOTDIR):
 		hint = ": name a directory in --dest"
 	case noSpace(err):

@@ -65,19 +65,19 @@ func (l *lock) take(ctx context.Context, unseen time.Duration) error {
 		case !errors.Is(err, unix.EWOULDBLOCK):
 			return explain(l.dir, "lock", err)
 		}
-		who, us, hint := segment.ReadOwner(l.file), segment.Self(), "it was killed, and its last call into the disk has not returned"
+		who, us, hint := segment.ReadOwner(l.file), segment.Self(), "it was killed, but its last call into the disk has not returned"
 		seen := who.Here()
 		if !seen {
-			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
+			hint = "it runs in another container or on another machine; give each sidecar its own --dest"
 		}
 		if seen && tried > 0 && (who.PID == us.PID || kernel.StateOf(who.PID) != kernel.Dying) || !seen && tried > 1 && time.Now().After(until) {
-			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", l.dir, who)
+			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar its own --dest", l.dir, who)
 		}
 		if tried == 1 {
 			// messages.md#the-destination: `holder` names it. The last call of a killed sidecar may
 			// still write to the disk: ullage waits until that call returns. A sidecar in another
-			// container or on another machine may still be draining: after 30 s, the start fails with
-			// "in use by another ullage". Give each sidecar its own `--dest`.
+			// container or on another machine may still be draining: after 30 s the start fails
+			// with "in use by another ullage". Give each sidecar a `--dest` of its own.
 			l.log.Warn("waiting for another ullage to release the destination", "dir", l.dir, "holder", who.String(), "hint", hint)
 		}
 		select {

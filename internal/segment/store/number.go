@@ -128,9 +128,9 @@ func (n *number) close() {
 func (n *number) load() error {
 	err := n.read()
 	if errors.Is(err, errNumber) {
-		// messages.md#the-checkpoint: `DEST/.ullage/checkpoint-number` holds no number. This start
-		// would mistake an old checkpoint that was put back for the newest; the first save replaces
-		// the file.
+		// messages.md#the-checkpoint: `DEST/.ullage/checkpoint-number` does not contain a number.
+		// At this start, ullage would take an old checkpoint that was put back for the newest; the
+		// first save replaces the file.
 		n.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then an old checkpoint cannot be told from the newest")
 		return nil
 	}
@@ -147,11 +147,10 @@ func (n *number) set(newest uint64) {
 	n.close() // the next call opens the file again
 	if !n.failed {
 		n.failed = true
-		// messages.md#the-checkpoint: The destination did not take
-		// `DEST/.ullage/checkpoint-number`. Nothing is lost. Until a retry succeeds, an older
-		// checkpoint that is put back would pass for the newest if it was saved shortly before
-		// that.
+		// messages.md#the-checkpoint: `DEST/.ullage/checkpoint-number` could not be written.
+		// Nothing is lost. Until a retry succeeds, ullage would take an older checkpoint that is
+		// put back for the newest, if it was saved shortly before the newest.
 		n.log.Error("recording the number of the checkpoint failed", "dir", n.dir, "error", err,
-			"hint", "shipping continues; until a retry succeeds, a restart takes a checkpoint that was saved shortly before the newest for the newest")
+			"hint", "shipping continues; until a retry succeeds, a restart can mistake a checkpoint that was saved shortly before for the newest")
 	}
 }

@@ -110,7 +110,7 @@ func (t *Stream) Append(raw []byte) error {
 		return err
 	}
 	if len(raw) > segment.FrameBytes {
-		return fmt.Errorf("append to stream %s: %d bytes are over the bound of %d", t.name, len(raw), segment.FrameBytes)
+		return fmt.Errorf("append to stream %s: %d bytes are over the limit of %d", t.name, len(raw), segment.FrameBytes)
 	}
 	if len(raw) == 0 {
 		return nil

@@ -116,12 +116,12 @@ func (f *file) readHeader() error {
 	f.capacity = le.Uint64(h[capacityAt:])
 	switch {
 	case le.Uint64(h[:]) != magic:
-		return because(reasonHeader, "read header: it does not begin as a ring does")
+		return because(reasonHeader, "read header: it is not the header of a ring")
 	case le.Uint32(h[versionAt:]) != version:
-		return because(reasonHeader, "read header: version %d is not %d, which this ullage reads", le.Uint32(h[versionAt:]), version)
+		return because(reasonHeader, "read header: version is %d, but this ullage reads version %d", le.Uint32(h[versionAt:]), version)
 	case le.Uint32(h[dataOffsetAt:]) != dataAt, le.Uint32(h[stripesAt:]) != 1, le.Uint32(h[maxPayloadAt:]) > maxPayload,
 		f.capacity < minCapacity, f.capacity > maxCapacity, bits.OnesCount64(f.capacity) != 1, le.Uint64(h[flagsAt:]) != 0:
-		return because(reasonHeader, "read header: its numbers are not those of a ring")
+		return because(reasonHeader, "read header: its numbers are not valid for a ring")
 	}
 	f.pid = int64(le.Uint64(h[pidAt:]))
 	f.offset = int64(le.Uint64(h[wallAt:]) - le.Uint64(h[monotonicAt:]))

@@ -87,7 +87,7 @@ func (r *Rings) refuse(n name, err error, before map[name]string) {
 		// messages.md#events: A file with the name of a ring is not a ring, or may not be read;
 		// `reason` is explained in [events.md](events.md#files). Further rings with the same reason
 		// are only counted.
-		r.log.Warn("ring is not read", "ring", n.ring(), "reason", reason, "error", err,
+		r.log.Warn("event ring is ignored", "ring", n.ring(), "reason", reason, "error", err,
 			"hint", "further rings with this reason are only counted")
 	}
 }

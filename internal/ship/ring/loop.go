@@ -209,7 +209,7 @@ func (d *running) note(r *Rings, err error, now time.Time) {
 	if first {
 		// messages.md#events: `reason` is explained in [events.md](events.md#files). Logged once
 		// for each ring and reason. With `room`, free memory of the tmpfs; the sidecar tries again.
-		r.log.Warn("taking events out of a ring failed", "ring", d.name.ring(), "reason", reason, "error", err)
+		r.log.Warn("reading events from a ring failed", "ring", d.name.ring(), "reason", reason, "error", err)
 	}
 }
 
@@ -251,10 +251,10 @@ func (r *Rings) tick(now time.Time) {
 func (r *Rings) unanswered(n name, why error) {
 	r.metrics.errors.WithLabelValues(reasonLease).Inc()
 	// messages.md#events: The sidecar does not run as the JVM's user, so the kernel does not
-	// answer. The ring is read and never removed: after many restarts of the JVM there are too
-	// many. Run the sidecar as the JVM's user.
-	r.log.Warn("asking whether a ring's JVM is gone failed", "ring", n.ring(), "reason", reasonLease, "error", why,
-		"hint", "run the sidecar as the JVM's user: the ring is read, and is never removed")
+	// answer. The ring is read but never removed: after many restarts of the JVM there are too many
+	// rings. Run the sidecar as the JVM's user.
+	r.log.Warn("checking whether a ring's JVM is gone failed", "ring", n.ring(), "reason", reasonLease, "error", why,
+		"hint", "run the sidecar as the JVM's user: until then the ring is read but never removed")
 }
 
 // checkText closes a text that was unlinked. Package tail reads the old file to its end, but after a restart,

@@ -30,14 +30,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		return g
 	}
 	return &metrics{
-		events: counters("ullage_events_total", "Events taken out of rings.", "level"),
+		events: counters("ullage_events_total", "Events read from rings.", "level"),
 		cut: counters("ullage_events_cut_total",
-			"Events of which a part is missing, because they were longer than a record may be. A line after each says so.", "level"),
+			"Events with a part missing, because they were longer than a record may be. A line after each of them reports that.", "level"),
 		dropped: counters("ullage_events_dropped_total",
-			"Events that a ring had no room for, as markers in the log report them: below the keep level (discard), or all (drop).", "level", "reason"),
-		errors: counters("ullage_event_ring_errors_total", "Rings that could not be read, wholly or in part, and records in them, by reason.", "reason"),
+			"Events for which a ring had no room, as markers in the log report them: below the keep level (discard), or of any level (drop).", "level", "reason"),
+		errors: counters("ullage_event_ring_errors_total", "Rings that could not be read completely or at all, and unreadable records in rings, by reason.", "reason"),
 		rings:  gauge("ullage_event_rings", "Rings that are read."),
-		bytes:  gauge("ullage_event_ring_bytes", "Memory of the rings that are read, which are charged to the JVM."),
+		bytes:  gauge("ullage_event_ring_bytes", "Memory of the rings that are read; it is charged to the JVM."),
 	}
 }
 

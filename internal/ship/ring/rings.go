@@ -102,8 +102,8 @@ func (r *Rings) Open(source, state *os.File) {
 	w.source, err1 = duplicate(source)
 	w.state, err2 = duplicate(state)
 	if err := errors.Join(err1, err2); err != nil {
-		// messages.md#events: Most likely there are no descriptors left. No events are read; their
-		// rings fill up. Restart the sidecar with more descriptors.
+		// messages.md#events: Most likely the sidecar has run out of file descriptors. No events
+		// are read, and their rings fill up. Restart the sidecar with more descriptors.
 		r.log.Warn("opening the source for events failed", "error", err, "hint", "no events are read")
 		return
 	}

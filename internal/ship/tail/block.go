@@ -39,9 +39,9 @@ func (m *mover) relieve(f *source.File, l load) (freed int64) {
 	}
 	if err != nil {
 		m.metrics.readErrors.Inc()
-		// messages.md#pressure: Most likely the tmpfs is full. The next look at the pressure,
-		// within 0.1 s, tries again.
-		m.log.once("move", "moving lines into the spool failed", "error", err, "hint", "the next look at the pressure tries again")
+		// messages.md#pressure: Most likely the tmpfs is full. The next check of the budget, within
+		// 0.1 s, tries again.
+		m.log.once("move", "moving lines into the spool failed", "error", err, "hint", "the next check of the budget tries again")
 	}
 	f.Stuck = n == 0
 	return n

@@ -73,9 +73,9 @@ func DefaultConfig() Config {
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
-	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well, and what ullage itself writes (ullage.log, and events of rings)")
-	fs.Var(&c.Formats, "format", "the format of streams whose name matches a glob, as `GLOB=NAME`: "+format.Names+"\n(pattern is that of Logback, Log4j and Spring Boot); repeat it, or separate several by spaces; the first match wins; streams without a match: auto, every format but plain;\nsee "+build.Docs+"application.md")
-	fs.Var(&c.Reclaim, "reclaim", "`MODE` of freeing memory of the tmpfs: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
+	fs.StringVar(&c.Match, "match", c.Match, "follow the files in the source that match this `GLOB`, which must match archives too. The files that a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) and ullage's own (ullage.log, and the events of rings) are always followed")
+	fs.Var(&c.Formats, "format", "the format of streams whose name matches a glob, as `GLOB=NAME`: "+format.Names+"\n(pattern is that of Logback, Log4j and Spring Boot); repeat the flag, or separate several by spaces; the first match wins; streams without a match: auto, every format but plain;\nsee "+build.Docs+"application.md")
+	fs.Var(&c.Reclaim, "reclaim", "`MODE` in which memory of the tmpfs is freed: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
 }
 
 // Validate returns one error for each setting that cannot work.

@@ -11,10 +11,10 @@ func (e *env) noteCuts(f *source.File, data []byte, offset int64, open bool) {
 	}
 	e.metrics.countCuts(f.Stream.Label, cuts, lost)
 	if e.log.cut.Allow(e.now()) {
-		// messages.md#the-jvms: The sidecar had no CPU time, or the tmpfs is too small. `seconds` is
-		// how long lines are missing from the log. Logged at most once a minute. See `ullage logs
+		// messages.md#the-jvms: The sidecar had no CPU time, or the tmpfs is too small. `seconds`
+		// is how long the log has no lines for. Logged at most once a minute. See `ullage logs
 		// --gaps`.
 		e.log.Warn("the JVM lost lines on a full tmpfs", "stream", f.Stream.Label, "seconds", lost.Seconds(),
-			"hint", "the sidecar had no CPU time, or the tmpfs is too small for what the JVM writes meanwhile")
+			"hint", "the sidecar got no CPU time, or the tmpfs is too small for what the JVM writes meanwhile")
 	}
 }

@@ -160,11 +160,11 @@ func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 	if err != nil || data < size || f.Writerless(l.now()) {
 		return
 	}
-	// messages.md#the-source: Its writer maps the file into memory, like Log4j's `MemoryMappedFile`. ullage
-	// reads lines in that part only after the writer has cut the file. A `kill -9` of the writer loses them.
-	// See [the logs of applications](application.md#settings). Logged once.
-	l.log.once("unwritten", "source file is longer than what is written in it", "file", f.Entry.Name, "stream", f.Stream.Name,
-		"hint", "a writer that maps its file into memory is not supported; with Log4j use File or RandomAccessFile")
+	// messages.md#the-source: Its writer maps the file into memory, as Log4j's `MemoryMappedFile` does. ullage reads
+	// these lines only after the writer has cut the file to its content. If the writer is killed (`kill -9`), they are
+	// lost. See [the logs of applications](application.md#settings). Logged once.
+	l.log.once("unwritten", "source file is longer than its content", "file", f.Entry.Name, "stream", f.Stream.Name,
+		"hint", "a writer that maps its file into memory is not supported; with Log4j, use File or RandomAccessFile")
 }
 
 // mayEnd reports whether f is complete, so that the bytes after its last line end are its
@@ -288,7 +288,7 @@ func (l *lineReader) noteFormat(st *source.Stream) {
 		return
 	}
 	st.Format = found
-	// messages.md#the-source: `format` is `pattern`, `jul` or `json`; UL is not logged. Logged at
-	// most once a minute. See [the logs of applications](application.md).
+	// messages.md#the-source: `format` is `pattern`, `jul` or `json`; Unified Logging is not
+	// reported. Logged at most once a minute. See [the logs of applications](application.md).
 	l.log.Info("recognized the format of a stream", "stream", st.Label, "format", found.String())
 }

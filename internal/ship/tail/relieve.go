@@ -194,9 +194,9 @@ func (r *Reliever) dropOldest(st *source.Stream, why ul.Reason) (freed int64) {
 	}
 	if err != nil {
 		r.metrics.readErrors.Inc()
-		// messages.md#pressure: The memory of these lines stays in use. The next look at the
-		// pressure tries again.
-		r.log.once("drop", "dropping lines of the spool failed", "error", err, "hint", "the next look at the pressure tries again")
+		// messages.md#pressure: The memory of these lines stays in use. The next check of the
+		// budget tries again.
+		r.log.once("drop", "dropping lines of the spool failed", "error", err, "hint", "the next check of the budget tries again")
 		f.Stuck = true
 	}
 	st.Memory -= freed

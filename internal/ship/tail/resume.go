@@ -117,7 +117,7 @@ func (l *leftovers) resume(f *source.File, saved position.Saved, waited bool) {
 	// messages.md#the-source: The file was truncated and rewritten while the sidecar was down.
 	// ullage reads it from its beginning, after the old lines that are in the spool.
 	l.log.Warn("source file does not hold the checkpoint's position", "file", f.Entry.Name, "position", saved.Offset,
-		"hint", "it is read from its beginning")
+		"hint", "the file is read from its beginning")
 	l.table.Renew(f).Unheld = true
 }
 

@@ -115,10 +115,10 @@ func (s *Scanner) countMissed(st *source.Stream) {
 		if missed := st.Archives.Take(number); missed > 0 {
 			s.metrics.missedFiles.Add(float64(missed))
 			s.mark(mark.ArchivesMissed, "stream", st.Name, "count", strconv.Itoa(missed))
-			// messages.md#the-source: The JVM rotates files that are too small. The lines in
-			// `archives` of them are lost. Let it rotate larger files, or none with `filesize=0`.
+			// messages.md#the-source: The JVM rotates files that are too small. `archives` of them
+			// are lost, with their lines. Let it rotate larger files, or none with `filesize=0`.
 			s.log.once("missed", "archives were overwritten unread", "stream", st.Name, "archives", missed,
-				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
+				"hint", "their lines are lost; let the JVM rotate larger files, or not at all with filesize=0; further archives are only counted")
 		}
 	}
 	st.Archives.Settle(s.listing.pass)

@@ -74,10 +74,10 @@ func (s *Source) Open() error {
 	}
 	log := &s.env.log
 	if why := s.dir.owner.Ousted; why != "" {
-		// messages.md#the-source: `reason` has the cause. Either a killed sidecar still has a thread
-		// in a call to a frozen disk, which is harmless. Or a process gives no sign of life: one of
-		// the application's, or a stopped sidecar in another container. A stopped sidecar destroys
-		// unread lines when it continues: end it.
+		// messages.md#the-source: `reason` has the cause. Either a killed sidecar still has a
+		// thread in a call to a frozen disk, which is harmless. Or the process gives no sign of
+		// life: it belongs to the application, or is a stopped sidecar in another container. A
+		// stopped sidecar destroys unread lines when it continues: end it.
 		log.Warn("source taken over from a process that holds its lock", "source", s.env.cfg.Source, "reason", why)
 	}
 	if err := s.dir.owner.Unlocked; err != nil {

@@ -102,7 +102,7 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 	}
 	if len(p.old) >= mostLogs {
 		f.Close()
-		return errors.New("too many older ones still have records")
+		return errors.New("too many older files still have records")
 	}
 	log, found, err := spool.Open(f)
 	if err != nil {

@@ -43,8 +43,8 @@ func (t *truncations) rewind(f *source.File) {
 		t.metrics.truncations.Inc()
 		t.report(f, front)
 		// messages.md#the-source: Another process rewrote a part of the file that had already been
-		// read. ullage reads the file from its beginning.
-		t.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
+		// read. ullage reads the file again from its beginning.
+		t.log.Warn("source file changed before its position", "error", err, "hint", "the file is read from its beginning")
 	}
 }
 

@@ -112,10 +112,10 @@ func (u *unlinker) putBack(name string) {
 	}
 	if err != nil && err != unix.ENOENT {
 		u.metrics.reclaimErrs.Inc()
-		// messages.md#the-source: The file is in `SOURCE/.ullage` as `finished-NAME`. Move it out:
-		// its lines are not shipped before.
+		// messages.md#the-source: The file is in `SOURCE/.ullage` as `finished-NAME`. Move it back
+		// into the source: until then its lines are not shipped.
 		u.log.Error("returning a source file to the source failed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err,
-			"hint", "the file is not followed; move it back by hand")
+			"hint", "the file is no longer followed; move it back by hand")
 	}
 	u.listing.expire()
 }
@@ -138,7 +138,7 @@ func (u *unlinker) putBackTaken() {
 		name, ok := strings.CutPrefix(taken, takenPrefix)
 		if ok && u.cfg.follows(name) && naming.Valid(name) {
 			// messages.md#the-source: A sidecar was killed while it unlinked this finished file.
-			u.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
+			u.log.Info("returning a source file to the source", "file", name, "hint", "a sidecar was killed before it could unlink the file")
 			u.putBack(name)
 		}
 	}

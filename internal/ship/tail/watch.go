@@ -84,8 +84,8 @@ func (w *Watcher) HandleError(err error) {
 	w.metrics.watchErrors.Inc()
 	w.LookAgain()
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		// messages.md#the-source: Events of the file system may be missing. The poll finds the
-		// changes that they would have reported.
+		// messages.md#the-source: Events of the file system may be missing. Polling finds what they
+		// would have reported.
 		w.log.once("watch error", "source watcher reported an error", "error", err, "hint", "the poll continues")
 	}
 }

@@ -50,13 +50,13 @@ func Credentials(scheme string) []string { return kinds[scheme].credentials }
 // ParseAll parses all values of --sink. It returns one error for each value that cannot work.
 func ParseAll(texts, schemes []string) (all []Address, bad []error) {
 	if len(texts) > most {
-		bad = append(bad, fmt.Errorf("--sink is given %d times, at most %d are allowed", len(texts), most))
+		bad = append(bad, fmt.Errorf("--sink is set %d times, at most %d are allowed", len(texts), most))
 	}
 	names := map[string]bool{}
 	for _, text := range texts {
 		a, err := Parse(text, schemes)
 		if err == nil && names[a.Name] {
-			err = fmt.Errorf("another sink has the name %q too: give each a name=... of its own", a.Name)
+			err = fmt.Errorf("another sink is also named %q: give each its own name=...", a.Name)
 		}
 		if err != nil {
 			bad = append(bad, fmt.Errorf("--sink %s: %w", Redact(text), err))

@@ -10,7 +10,7 @@ func TestOptionsAreCheckedWithoutTheSinks(t *testing.T) {
 	for text, want := range map[string]string{
 		"s3://logs?regoin=x":                     "unknown option regoin: the options are ca, cert, credentials, endpoint, key, name, part-size, ",
 		"s3://logs?part-size=1Mi":                "option part-size=1Mi is out of range: 5Mi to 5Gi",
-		"s3://logs?cert=/there":                  "options cert and key go together",
+		"s3://logs?cert=/there":                  "options cert and key must be set together",
 		"kafka://one:9092":                       `"" is not the name of a topic`,
 		"kafka://one:9092/logs?sasl=plain":       "it needs tls=true",
 		"kafka://one:9092/logs?credentials=mine": `option credentials="mine": use env or dir:DIR`,

@@ -49,11 +49,11 @@ type Files struct {
 
 func parseFiles(o *Options) (Files, error) {
 	f := Files{
-		CA:   o.Text("ca", "", "a file with certificates to trust as well as the system's, for all that the sink connects to; read for each connection"),
+		CA:   o.Text("ca", "", "a file with certificates to trust in addition to the system's, for all connections of the sink; read for each connection"),
 		Cert: o.Text("cert", "", "a file with the certificate that the sidecar presents; read for each connection"),
 		Key:  o.Text("key", "", "a file with the key of the certificate in `cert`")}
 	if (f.Cert == "") != (f.Key == "") {
-		return f, errors.New("options cert and key go together")
+		return f, errors.New("options cert and key must be set together")
 	}
 	return f, nil
 }
@@ -89,12 +89,12 @@ const (
 func ParseS3(u *url.URL, o *Options) (S3, error) {
 	s := S3{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"),
 		PartSize:     o.Size("part-size", 128*settings.Mi, "larger segments are uploaded in parts of this size"),
-		StorageClass: o.Text("storage-class", "", "of each object: by default as the bucket says"),
+		StorageClass: o.Text("storage-class", "", "of each object: by default the bucket's"),
 		Region:       o.Text("region", "", "by default `AWS_REGION`"),
-		PathStyle:    o.Bool("path-style", false, "the bucket in the path instead of in the host name; most servers other than Amazon's need `true`"),
+		PathStyle:    o.Bool("path-style", false, "put the bucket in the path instead of the host name; most servers other than Amazon's need `true`"),
 		Profile:      o.Text("profile", "", "the profile in the credentials file")}
 	endpoint := o.Text("endpoint", "https://s3.amazonaws.com", "`https://HOST[:PORT]`, or `http://…`")
-	encryption := o.Text("sse", "", "encryption by the server: `s3`, or `kms:KEY`; by default as the bucket says")
+	encryption := o.Text("sse", "", "encryption by the server: `s3`, or `kms:KEY`; by default the bucket's")
 	credentials := o.Text("credentials", "auto",
 		"`env` (`AWS_ACCESS_KEY_ID`, …), `file:PATH` (an AWS credentials file), "+
 			"`role` (web identity, pod identity, instance metadata) or `none`; `auto` tries the first three in this order")
@@ -144,7 +144,7 @@ type OTLP struct {
 func ParseOTLP(u *url.URL, o *Options) (OTLP, error) {
 	s := OTLP{
 		Service: o.Text("service", "", "the resource's `service.name`: by default `OTEL_SERVICE_NAME`, else `--container-name`"),
-		Headers: o.Text("headers", "", "a file with a header on each line, `Name: value`, read for each delivery: by default `OTEL_EXPORTER_OTLP_LOGS_HEADERS`, else `OTEL_EXPORTER_OTLP_HEADERS`")}
+		Headers: o.Text("headers", "", "a file with one header per line, `Name: value`, read for each delivery: by default `OTEL_EXPORTER_OTLP_LOGS_HEADERS`, else `OTEL_EXPORTER_OTLP_HEADERS`")}
 	files, unpaired := parseFiles(o)
 	s.Files = files
 	if err := o.Done(); err != nil {
@@ -188,7 +188,7 @@ func ParseKafka(u *url.URL, o *Options) (Kafka, error) {
 		Mechanism:   o.Text("sasl", "", "`scram-sha-512`, `scram-sha-256`, or `plain`, which needs `tls=true`")}
 	stamp := o.Text("timestamp", "line", "`send`: the time at which a record is sent")
 	credentials := o.Text("credentials", "env",
-		"where user and password are: `env` (`KAFKA_USERNAME`, `KAFKA_PASSWORD`), or `dir:DIR` with the files `username` and `password`, "+
+		"where to find user and password: `env` (`KAFKA_USERNAME`, `KAFKA_PASSWORD`), or `dir:DIR` with the files `username` and `password`, "+
 			"as in a mounted Secret of type `kubernetes.io/basic-auth`; read for each connection")
 	files, unpaired := parseFiles(o)
 	k.Files, k.SendTime = files, stamp == "send"
@@ -217,7 +217,7 @@ func ParseKafka(u *url.URL, o *Options) (Kafka, error) {
 	case !slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, k.Mechanism):
 		return k, fmt.Errorf("option sasl=%q: use plain, scram-sha-256 or scram-sha-512", k.Mechanism)
 	case k.Mechanism == "plain" && !k.TLS:
-		return k, errors.New("option sasl=plain sends the password as it is: it needs tls=true")
+		return k, errors.New("option sasl=plain sends the password in clear text: it needs tls=true")
 	}
 	return k, nil
 }
@@ -235,7 +235,7 @@ func isTopic(name string) bool {
 func brokersOf(hosts string) ([]string, error) {
 	brokers := strings.Split(hosts, ",")
 	if len(brokers) > maxBrokers {
-		return nil, fmt.Errorf("%d brokers, at most %d are allowed: they name the others", len(brokers), maxBrokers)
+		return nil, fmt.Errorf("%d brokers, at most %d are allowed: the brokers report the others", len(brokers), maxBrokers)
 	}
 	for i, one := range brokers {
 		host, port, err := net.SplitHostPort(one)

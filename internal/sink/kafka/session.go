@@ -145,7 +145,7 @@ func (s *session) reached(ctx context.Context, stream string) (reach, error) {
 		at, err = reach{}, nil // nothing has ever been sent
 	}
 	if err != nil {
-		return reach{}, fmt.Errorf("ask how far the topic has stream %q: %w", stream, denied(err))
+		return reach{}, fmt.Errorf("ask how much of stream %q the topic has: %w", stream, denied(err))
 	}
 	s.remember(stream, at)
 	return at, nil

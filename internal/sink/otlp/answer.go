@@ -36,7 +36,7 @@ func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 	case code/100 == 2 && len(body) == 0: // an empty protobuf, which Loki and others send without a content type
 		return partial{}, nil
 	case code/100 == 2:
-		return partial{}, fmt.Errorf("the answer is %d with content of type %q, not %s as OTLP has it: is this the address of an OTLP endpoint?",
+		return partial{}, fmt.Errorf("the answer is %d with content of type %q, but OTLP requires %s: is this the address of an OTLP endpoint?",
 			code, printable.Text(kind, maxMessage), contentType)
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
 		return partial{}, refused{answerError(resp, kind, body)}

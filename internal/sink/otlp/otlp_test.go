@@ -215,11 +215,11 @@ func TestAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", contentType)
 			_, _ = w.Write([]byte("\xff\xff"))
 		}, "read the answer", nil},
-		"a login page": {func(w http.ResponseWriter, _ []string) { _, _ = w.Write([]byte("<html>log in</html>")) }, `"text/html", not application/x-protobuf`, nil},
+		"a login page": {func(w http.ResponseWriter, _ []string) { _, _ = w.Write([]byte("<html>log in</html>")) }, `"text/html", but OTLP requires application/x-protobuf`, nil},
 		"a web server that welcomes everybody": {func(w http.ResponseWriter, _ []string) {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = w.Write([]byte("welcome to the default backend"))
-		}, `"text/plain", not application/x-protobuf`, func(err error) bool { return !errors.As(err, &rejected) }},
+		}, `"text/plain", but OTLP requires application/x-protobuf`, func(err error) bool { return !errors.As(err, &rejected) }},
 		"204 without content": {func(w http.ResponseWriter, _ []string) { w.WriteHeader(http.StatusNoContent) }, "", nil},
 		"a redirect": {func(w http.ResponseWriter, _ []string) {
 			w.Header().Set("Location", "https://example.invalid/")
@@ -301,7 +301,7 @@ func TestBadSettings(t *testing.T) {
 		"a file without names":  {"otlp+https://x", "headers=" + url.QueryEscape(path), "", "line 1 is not"},
 		"a variable":            {"otlp+https://x", "", "s3cret", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
 		"a header":              {"otlp+https://x", "", "a=s3cret%0a", "header 1 is not one that HTTP allows"},
-		"a key alone":           {"otlp+https://x", "key=/x", "", "cert and key go together"},
+		"a key alone":           {"otlp+https://x", "key=/x", "", "cert and key must be set together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", c.env)

@@ -38,7 +38,7 @@ func OpenBucket(text string) (*Reader, error) {
 	}
 	o := address.NewOptions(u.Query())
 	r := &Reader{namespace: o.Text("namespace", "", "only segments of this namespace"), pod: o.Text("pod", "", "only segments of this pod")}
-	o.Text("name", "", "that of the sink, which reading does not need")
+	o.Text("name", "", "an option of the sink, which reading does not need")
 	r.bucket, err = Parse(u, &o)
 	return r, err
 }
@@ -64,7 +64,7 @@ func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 				return
 			}
 			if info.Key <= last {
-				yield(Object{}, fmt.Errorf("list s3://%s/%s: the server does not list in the order of the keys", r.bucket.Name, prefix))
+				yield(Object{}, fmt.Errorf("list s3://%s/%s: the server does not list the keys in order", r.bucket.Name, prefix))
 				return
 			}
 			last = info.Key

@@ -23,7 +23,7 @@ type pauses struct {
 }
 
 // errRepeats ends a listing that would have no end.
-var errRepeats = errors.New("the server answers with the same page of its list again and again")
+var errRepeats = errors.New("the server keeps returning the same page of its list")
 
 // RoundTrip implements [http.RoundTripper]. It bounds the answers of a server in length and in
 // time, except for objects that are read.

@@ -103,7 +103,7 @@ func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size in
 // ETag, but a proxy or a web server may answer 200 to anything.
 func (b *Bucket) stored(key string, info minio.UploadInfo) error {
 	if info.ETag == "" {
-		return fmt.Errorf("upload s3://%s/%s: the answer has no ETag, and is not one of S3", b.Name, key)
+		return fmt.Errorf("upload s3://%s/%s: the answer has no ETag, so it is not from S3", b.Name, key)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (b *Bucket) explain(what, key string, err error) error {
 	case errors.As(err, &network), errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s %s: %w", what, key, err)
 	default: // the error may quote a file of credentials
-		return fmt.Errorf("%s %s: the credentials cannot be read, or the answer is not one of S3", what, key)
+		return fmt.Errorf("%s %s: the credentials cannot be read, or the answer is not from S3", what, key)
 	}
 	answer.Message = printable.Text(answer.Message, maxMessage)
 	err = fmt.Errorf("%s s3://%s/%s: %s (%d): %s%s", what, b.Name, key, printable.Text(answer.Code, maxMessage), answer.StatusCode, answer.Message, hint(answer))
@@ -168,11 +168,11 @@ func (b *Bucket) explain(what, key string, err error) error {
 func hint(answer minio.ErrorResponse) string {
 	switch answer.Code {
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "XAdminUserNotFound":
-		return "; check the credentials, and that they may put objects"
+		return "; check the credentials, and that they allow putting objects"
 	case "NoSuchBucket":
 		return "; create the bucket: the sidecar never does"
 	case "AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException":
-		return "; set option region to that of the bucket"
+		return "; set the option region to the bucket's region"
 	case "RequestTimeTooSkewed":
 		return "; the clock of this node or of the server is wrong"
 	}

@@ -71,7 +71,7 @@ func (o *output) Deliver(ctx context.Context, b *sink.Batch) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("write to the standard output: it is not read: %w", ctx.Err())
+		return fmt.Errorf("write to the standard output: nothing reads it: %w", ctx.Err())
 	}
 }
 

@@ -60,7 +60,7 @@ function problems(s) {
   if (s.jvmUser) all.push(s.jvmUser.advice);
   for (const one of levels.errors || []) all.push('levels: ' + one);
   for (const a of levels.annotations || []) all.push('annotation ' + a.key + '=' + a.value + ': ' + a.problem);
-  for (const one of levels.otherLogs || []) all.push('log outside of the source: ' + one + '; the JVM waits for that disk');
+  for (const one of levels.otherLogs || []) all.push('log outside the source: ' + one + '; the JVM waits for that disk');
   for (const one of s.streams) if (one.refused && all.length < 50) all.push('stream ' + one.name + ': ' + one.refused);
   for (const one of s.rings || []) if (one.problem && all.length < 50) all.push('ring ' + one.name + ': ' + one.problem);
   byId('problems').hidden = all.length === 0;

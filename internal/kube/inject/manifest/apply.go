@@ -36,7 +36,7 @@ func scalar(n *yaml.Node, key string) string {
 }
 
 func errAnchor(n *yaml.Node) error {
-	return fmt.Errorf("line %d has a YAML anchor or an alias, and what is changed there would change elsewhere, too: write it out", n.Line)
+	return fmt.Errorf("line %d has a YAML anchor or an alias, so a change there would also change other places: write the value out", n.Line)
 }
 
 // apply applies one operation to a tree of nodes, in a JSON or a YAML document.
@@ -63,7 +63,7 @@ func apply(n *yaml.Node, op patch.Op, isJSON bool) error {
 	}
 	if op.Op == "test" {
 		if old == nil || old.Value != fmt.Sprint(op.Value) {
-			return errors.New("the value is not what it was")
+			return errors.New("the value has changed")
 		}
 		return nil
 	}
@@ -86,7 +86,7 @@ func place(n, old, key, value *yaml.Node) error {
 	case n.Kind == yaml.MappingNode:
 		n.Content = append(n.Content, key, value)
 	default:
-		return errors.New("there is neither a list nor a mapping")
+		return errors.New("it is neither a list nor a mapping")
 	}
 	if len(n.Content) <= 2 && n.Style&yaml.FlowStyle != 0 { // it may have been [] or {}
 		n.Style &^= yaml.FlowStyle

@@ -136,7 +136,7 @@ func (m *manifest) document(text []byte) ([]byte, error) {
 		return text, nil
 	}
 	if err := d.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, errors.New(`read it: there is more after its end, "...": write --- between documents`)
+		return nil, errors.New(`read it: there is more after its end mark "...": write --- between documents`)
 	}
 	m.isJSON = root.Content[0].Style&yaml.FlowStyle != 0
 	changed, err := m.object(root.Content[0])
@@ -205,7 +205,7 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 	path, ok := templates[group+"/"+kind]
 	if !ok {
 		if where := asks(n, ""); where != "" {
-			why := cmp.Or(refused[group+"/"+kind], "this program does not know where the pods of its kind are")
+			why := cmp.Or(refused[group+"/"+kind], "this program does not know where objects of its kind have their pods")
 			m.miss(n, name, where+" asks for a sidecar, and "+why+": install the injector's webhook, which injects pods of all kinds of objects")
 		}
 		return false, nil
@@ -304,7 +304,7 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 		}
 	}
 	if label := scalar(member(member(n, "metadata"), "labels"), ask.InjectLabel); label != "true" {
-		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", ask.InjectLabel)}, nil
+		return Note{Text: fmt.Sprintf("its pods do not have the label %s: \"true\"", ask.InjectLabel)}, nil
 	}
 	text, err := yaml.Marshal(n)
 	if err != nil {
@@ -325,7 +325,7 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	note := Note{Injected: res.Injected, Warnings: res.Warnings}
 	if !res.Injected {
 		if len(res.Warnings) == 0 {
-			note.Text = "it is injected already, or opts out"
+			note.Text = "it is already injected, or opts out"
 		}
 		return note, nil
 	}

@@ -77,7 +77,7 @@ func likeliest(p *pod.Pod, n *notes) []int {
 		}
 	}
 	if len(all) == 0 {
-		n.refuse(ask.Unsuitable, "the pod has only containers that are known as proxies and agents: name the JVM's, with %s%s", ask.Prefix, wish.Containers)
+		n.refuse(ask.Unsuitable, "all containers of the pod are known proxies and agents: name the JVM's container, with %s%s", ask.Prefix, wish.Containers)
 		return nil
 	}
 	only := func(is func(corev1.Container) bool) int {
@@ -105,7 +105,7 @@ func likeliest(p *pod.Pod, n *notes) []int {
 		i = java
 	}
 	if len(all) > 1 && i != java {
-		n.warn("of %d containers, %.80q was chosen as the one with the JVM: confirm that, or name another, with %s%s",
+		n.warn("of %d containers, %.80q was chosen as the JVM's: confirm that, or name another, with %s%s",
 			len(p.Spec.Containers), p.Spec.Containers[i].Name, ask.Prefix, wish.Containers)
 	}
 	return []int{i}

@@ -57,15 +57,15 @@ func warnDest(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 		kind = "ephemeral"
 	}
 	if kind != "" && len(w.Sidecar.Sinks.URLs) == 0 {
-		n.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, ask.Prefix, wish.Dest)
+		n.warn("the durable copy is deleted with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, ask.Prefix, wish.Dest)
 	}
 	if forgetful(v) {
-		n.warn("the volume of %s%s is a directory of the node that is in memory: the durable copy takes memory of the node and ends with it: use one on a disk", ask.Prefix, wish.Dest)
+		n.warn("the volume of %s%s is a directory in the node's memory: the durable copy uses that memory and is lost with the node: use a directory on a disk", ask.Prefix, wish.Dest)
 	}
 	group := p.Spec.SecurityContext != nil && p.Spec.SecurityContext.FSGroup != nil
 	notRoot := func(j *jvm) bool { return j.UID == nil || *j.UID != 0 }
 	if kind != "emptyDir" && !group && slices.ContainsFunc(jvms, notRoot) {
-		n.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", ask.Prefix, wish.Dest)
+		n.warn("the volume of %s%s may be writable only by root: set fsGroup in the pod's securityContext", ask.Prefix, wish.Dest)
 	}
 }
 

@@ -60,7 +60,7 @@ func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
 		return nil
 	}
 	if at := c.SealedAbove(logDir); at != "" {
-		n.refuse(ask.MountTaken, "container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", c.Name, at, logDir)
+		n.refuse(ask.MountTaken, "container %.80q has a read-only mount at %.80s, but its log must be in %s: mount it elsewhere", c.Name, at, logDir)
 		return nil
 	}
 	if isJDK8(c) && w.Variable.Name != wish.LauncherVariable && w.Variable.Name != wish.NoVariable {
@@ -83,10 +83,10 @@ func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
 		earlier = append(earlier, wish.ToolVariable)
 	}
 	if j.Says("-Xlog:disable", earlier...) {
-		n.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)
+		n.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: remove it", j.Name)
 	}
 	if file := diskLog(j.Container); file != "" {
-		n.warn("container %.80q has a log of its own at %.80s, which is not in memory: the JVM waits when that disk does: write it below %s, which is shipped", j.Name, file, logDir)
+		n.warn("container %.80q has its own log at %.80s, which is not in memory: the JVM waits whenever that disk does: write it below %s, which is shipped", j.Name, file, logDir)
 	}
 	if isJDK8(j.Container) && w.Variable.Name == wish.LauncherVariable {
 		n.warn("container %.80q, image %.120s, looks like JDK 8, which does not read %s: nothing is logged until you add to the JVM's own options: %s", j.Name, j.Image, w.Variable.Name, j.optionsOf8())
@@ -102,15 +102,15 @@ func (j *jvm) planUser(w *wish.Wishes, n *notes) {
 	switch {
 	case j.UID == nil:
 		j.rotateAt = int64(w.Buffer) / 16
-		text := "the memory of its log is freed by rotation only"
+		text := "the memory of its log is freed only by rotation"
 		if j.attach != attach.Off {
-			j.attach, text = attach.Off, text+", and log levels can't be changed"
+			j.attach, text = attach.Off, text+", and log levels cannot be changed"
 		}
 		write := "securityContext: {runAsUser: UID, runAsGroup: GID}"
 		if j.GID != nil {
 			write = "securityContext: {runAsUser: UID}"
 		}
-		n.warn("the user of container %.80q is not known: %s: write %s into the pod's spec, with the numbers that `kubectl exec POD -c %.80s -- id` prints, and once the JVM logs `kubectl ullage status`",
+		n.warn("the user of container %.80q is not known: %s: write %s into the pod's spec, with the numbers that `kubectl exec POD -c %.80s -- id` prints, or, when the JVM logs, `kubectl ullage status`",
 			j.Name, text, write, j.Name)
 	case *j.UID == 0:
 		n.warn("container %.80q runs as root, and so does its sidecar, without capabilities: set runAsUser and runAsGroup", j.Name)
@@ -123,14 +123,14 @@ func (j *jvm) planAttach(n *notes) {
 		return
 	}
 	if j.Says("-XX:+DisableAttachMechanism") {
-		j.unreachable(n, "it has -XX:+DisableAttachMechanism: leave that out")
+		j.unreachable(n, "it has -XX:+DisableAttachMechanism: remove that option")
 		return
 	}
 	if j.attach == attach.SharedTmp {
 		j.planTmp(n)
 	}
 	if j.GID == nil && j.attach != attach.Off {
-		n.warn("the group of container %.80q is not known: log levels can be changed only if it is that of the sidecar, 0: write securityContext: {runAsGroup: GID} into the pod's spec, with the number that `kubectl exec POD -c %.80s -- id -g` prints", j.Name, j.Name)
+		n.warn("the group of container %.80q is not known: log levels can be changed only if it is the sidecar's group, 0: write securityContext: {runAsGroup: GID} into the pod's spec, with the number that `kubectl exec POD -c %.80s -- id -g` prints", j.Name, j.Name)
 	}
 }
 
@@ -142,7 +142,7 @@ func (j *jvm) planTmp(n *notes) {
 	if at == nil {
 		j.tmp, j.ownTmp = &corev1.VolumeMount{Name: tmpVolume + j.suffix, MountPath: tmpDir}, true
 		if what := imageTmp(j.Container); what != "" {
-			n.warn("container %.80q names %.120s, and the volume that the sidecar shares as its /tmp hides what the image has there: if it is the image's, set %s%s to process-namespace or off",
+			n.warn("container %.80q names %.120s, but the volume that it shares with the sidecar as /tmp hides what the image has there: if that file is in the image, set %s%s to process-namespace or off",
 				j.Name, what, ask.Prefix, wish.Attach)
 		}
 		return
@@ -154,7 +154,7 @@ func (j *jvm) planTmp(n *notes) {
 	case at.SubPathExpr != "":
 		j.unreachable(n, "its /tmp has a subPathExpr: "+remedy)
 	case v == nil || v.EmptyDir == nil && v.Ephemeral == nil:
-		j.unreachable(n, "its /tmp is a volume that other pods may have, too: "+remedy)
+		j.unreachable(n, "its /tmp is a volume that other pods may also use: "+remedy)
 	default:
 		j.tmp = &corev1.VolumeMount{Name: at.Name, MountPath: tmpDir, SubPath: cleanSubPath(at.SubPath)}
 	}
@@ -167,7 +167,7 @@ func cleanSubPath(dir string) string {
 
 func (j *jvm) unreachable(n *notes, why string) {
 	j.attach = attach.Off
-	n.warn("log levels of container %.80q can't be changed: %s", j.Name, why)
+	n.warn("log levels of container %.80q cannot be changed: %s", j.Name, why)
 }
 
 // change returns the additions to the JVM's container.

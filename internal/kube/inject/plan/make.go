@@ -18,7 +18,7 @@ import (
 func Make(p *pod.Pod, namespace string, w wish.Wishes) Plan {
 	var n notes
 	if namespace == "kube-system" {
-		n.warn("not injected: namespace kube-system is left alone")
+		n.warn("not injected: the injector never changes pods in kube-system")
 		return Plan{Warnings: n.warnings, Refused: ask.Unsuitable}
 	}
 	if why := p.Unsuitable(); why != "" {
@@ -53,12 +53,12 @@ func findClashes(p *pod.Pod, n *notes) {
 	for _, volume := range p.VolumeNames() {
 		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume, sinkSecretVolume} {
 			if isOurs(volume, name) {
-				n.refuse(ask.NameTaken, "the pod has a volume called %s, which is a name of the injector's: rename it", volume)
+				n.refuse(ask.NameTaken, "the pod has a volume called %s, which is a name that the injector uses: rename it", volume)
 			}
 		}
 	}
 	if p.Room() < maxStatus {
-		n.refuse(ask.BadAnnotation, "the annotations of the pod leave no room for ours: shorten them by %d KiB", maxStatus>>10)
+		n.refuse(ask.BadAnnotation, "the annotations of the pod leave no room for ullage's: shorten them by %d KiB", maxStatus>>10)
 	}
 }
 
@@ -153,12 +153,12 @@ func warnPod(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 		// An API server adds the service account's pull secrets only to a pod that names none itself.
 		n.warn("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
 	}
-	const remedy = "scrape all ports that are called ullage-metrics (" + build.Docs + "monitoring.md#metrics), and set " + ask.Prefix + wish.ScrapeAnnotations + " to off"
+	const remedy = "scrape all ports named ullage-metrics (" + build.Docs + "monitoring.md#metrics), and set " + ask.Prefix + wish.ScrapeAnnotations + " to off"
 	switch {
 	case w.NoScrape || !jvms[0].public():
 	case p.HasMetrics():
-		n.warn("the metrics of the sidecar are not in the pod's annotations prometheus.io, which are for its own: %s", remedy)
+		n.warn("the pod's prometheus.io annotations are for its own metrics, so they do not show the sidecar's: %s", remedy)
 	case len(jvms) > 1:
-		n.warn("the annotations prometheus.io have room for the metrics of the first sidecar: %s", remedy)
+		n.warn("the prometheus.io annotations have room only for the metrics of the first sidecar: %s", remedy)
 	}
 }

@@ -44,7 +44,7 @@ func planMemory(c *pod.Container, w *wish.Wishes, n *notes) (raised, pin bool) {
 	case w.Raise:
 		n.warn("the memory limit of container %.80q is not raised: %s", c.Name, fixed)
 	case estimate.Exceeds():
-		n.warn("container %.80q may take more than its memory limit of %d MiB, and be killed: %s: %s", c.Name, limit>>20, estimate.Parts(), estimate.Advice(option))
+		n.warn("container %.80q may use more than its memory limit of %d MiB, and be killed: %s: %s", c.Name, limit>>20, estimate.Parts(), estimate.Advice(option))
 	case log > limit/4: // according to the estimate, the heap fits
 		n.warn("%s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer", tmpfsText(w), c.Name, limit>>20)
 	}
@@ -64,9 +64,9 @@ func tmpfsText(w *wish.Wishes) string {
 func fixedLimit(c *pod.Container) string {
 	switch {
 	case c.Pod.HasWhole():
-		return "the pod has resources as a whole, which bound its containers: raise those by the size of the tmpfs"
+		return "the pod has pod-level resources, which limit its containers: raise them by the size of the tmpfs"
 	case !pod.IsLimited(c.Container, corev1.ResourceMemory):
-		return "it has none of its own"
+		return "it has no limit of its own"
 	}
 	return ""
 }

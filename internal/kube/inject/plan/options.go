@@ -77,15 +77,15 @@ func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	i := pod.LastEnv(j.Container.Container, name)
 	switch {
 	case i >= 0 && j.Env[i].ValueFrom != nil:
-		n.refuse(ask.OptionsHidden, "the value of %s of container %.80q comes by valueFrom, and would be replaced: set %s%s %s, or to off and add there: %s",
+		n.refuse(ask.OptionsHidden, "the value of %s of container %.80q is set by valueFrom, and would be replaced: set %s%s %s, or to off and add there: %s",
 			name, j.Name, ask.Prefix, wish.OptionsVariable, remedy, options)
 	case i >= 0:
 		j.options = Options{Name: name, Index: i, Old: j.Env[i].Value, Value: strings.TrimSpace(j.Env[i].Value + " " + options)}
 		return
 	case j.MayHave(name) && w.Variable.Asked:
-		n.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it", j.Name, name)
+		n.warn("container %.80q has envFrom: if it sets %s, the injector's value replaces it", j.Name, name)
 	case j.MayHave(name):
-		n.refuse(ask.OptionsHidden, "container %.80q has envFrom, and a value of %s from there would be replaced: if there is none, set %s%s to %s, or %s",
+		n.refuse(ask.OptionsHidden, "container %.80q has envFrom, and a value of %s in it would be replaced: if it has none, set %s%s to %s, or %s",
 			j.Name, name, ask.Prefix, wish.OptionsVariable, name, remedy)
 	}
 	j.options = Options{Name: name, Index: -1, Value: options}
@@ -98,15 +98,15 @@ func (j *jvm) warnNoOptions(w *wish.Wishes, n *notes) {
 	none := fmt.Sprintf("the JVMs of container %.80q get no options (%s%s: off)", j.Name, ask.Prefix, wish.OptionsVariable)
 	switch {
 	case isJDK8(j.Container):
-		n.warn("%s and look like JDK 8: give them yourself: %s", none, j.optionsOf8())
+		n.warn("%s and look like JDK 8: add them yourself: %s", none, j.optionsOf8())
 	case w.Sidecar.Levels.Adopt.IsZero():
 		n.warn("%s: give them yourself: %s", none, j.optionsFor(w))
 	case j.attach == attach.Off:
-		n.warn("%s, and %s%s has no effect, since the sidecar cannot reach them: give them yourself: %s", none, ask.Prefix, ask.Adopt, j.optionsFor(w))
+		n.warn("%s, and %s%s has no effect, because the sidecar cannot reach them: add the options yourself: %s", none, ask.Prefix, ask.Adopt, j.optionsFor(w))
 	case j.attach == attach.SharedTmp && !j.Says(attachListener):
-		n.warn("%s, and the sidecar cannot adopt them through their /tmp: set %s%s to process-namespace, or give them yourself: %s", none, ask.Prefix, wish.Attach, j.optionsFor(w))
+		n.warn("%s, and the sidecar cannot adopt them through their /tmp: set %s%s to process-namespace, or add the options yourself: %s", none, ask.Prefix, wish.Attach, j.optionsFor(w))
 	default:
-		n.warn("%s: the sidecar adopts them while they run, and what they log earlier is not shipped; give them yourself, if you can: %s", none, j.otherOptions(w))
+		n.warn("%s: the sidecar adopts them while they run, so what they log before that is not shipped; add the options yourself, if you can: %s", none, j.otherOptions(w))
 	}
 }
 
@@ -119,15 +119,15 @@ func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
 	switch {
 	case w.Events == 0:
 	case j.UID == nil && own:
-		n.warn("container %.80q has %s already, and its sidecar can't remove rings, since the container's user is not known: set runAsUser and runAsGroup, or leave the variable out",
+		n.warn("container %.80q already has %s, but its sidecar cannot remove rings, because the container's user is not known: set runAsUser and runAsGroup, or remove the variable",
 			j.Name, eventsVariable)
 	case j.UID == nil:
-		n.warn("container %.80q is not given %s, so its appenders write to their fallback: only the JVM's user may remove a ring, and that user is not known: set runAsUser and runAsGroup",
+		n.warn("container %.80q does not get %s, so its appenders write to their fallback: only the JVM's user may remove a ring, and that user is not known: set runAsUser and runAsGroup",
 			j.Name, eventsVariable)
 	case own:
-		n.warn("container %.80q has %s already: the injector leaves it as it is: its directory must be %s", j.Name, eventsVariable, logDir)
+		n.warn("container %.80q already has %s, which the injector does not change: its directory must be %s", j.Name, eventsVariable, logDir)
 	case j.MayHave(eventsVariable):
-		n.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it", j.Name, eventsVariable)
+		n.warn("container %.80q has envFrom: if it sets %s, the injector's value replaces it", j.Name, eventsVariable)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // yieldAfter is how long the sidecar of a repaired pod waits for its JVM.
 const yieldAfter = "15s"
 
-const strippedWarning = "another webhook has dropped the sidecar's restartPolicy, which was added again: upgrade that webhook; " +
-	"if it drops it once more, the pod starts " + yieldAfter + " late and without a sidecar"
+const strippedWarning = "another webhook removed the sidecar's restartPolicy, and the injector added it again: upgrade that webhook; " +
+	"if that webhook removes it once more, the pod starts " + yieldAfter + " late and without a sidecar"
 
 // Injected reports whether the pod already has its sidecars and returns its
 // status.

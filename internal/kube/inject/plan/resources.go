@@ -62,11 +62,11 @@ func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *note
 	}
 	if bound, is := over(corev1.ResourceMemory); is {
 		limit := r.Limits[corev1.ResourceMemory]
-		n.warn("the pod is no longer of QoS class Guaranteed: the sidecar would have to request its limit of memory, %s, and the maximum of memory-request in this cluster is %s", limit.String(), bound.String())
+		n.warn("the pod is no longer of QoS class Guaranteed: the sidecar would have to request its memory limit, %s, but the maximum of memory-request in this cluster is %s", limit.String(), bound.String())
 		return
 	}
 	if bound, is := over(corev1.ResourceCPU); is {
-		n.warn("the sidecar's limit of cpu is %s, the maximum of cpu-request in this cluster: the pod is of QoS class Guaranteed and requests its limits", bound.String())
+		n.warn("the sidecar's CPU limit is %s, the maximum of cpu-request in this cluster: the pod is of QoS class Guaranteed, so its requests are its limits", bound.String())
 		r.Limits[corev1.ResourceCPU] = bound
 	}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -104,15 +104,15 @@ func addition(p *pod.Pod, r corev1.ResourceRequirements, sidecars int, guarantee
 	if cpu.IsZero() && memory.IsZero() {
 		return ""
 	}
-	text := fmt.Sprintf("%s CPU and %s of memory to the pod's requests", cpu.String(), memory.String())
+	text := fmt.Sprintf("%s CPU and %s memory to the pod's requests", cpu.String(), memory.String())
 	own := p.Request(corev1.ResourceCPU)
 	if own.IsZero() || cpu.IsZero() {
 		return text
 	}
 	share := own.MilliValue() * 100 / (own.MilliValue() + cpu.MilliValue())
-	text += fmt.Sprintf("; with the other containers at 100 %% of their CPU requests, an HPA by the pod's CPU utilization sees %d %%", share)
+	text += fmt.Sprintf("; with the other containers at 100 %% of their CPU requests, an HPA on the pod's CPU utilization sees %d %%", share)
 	if guaranteed && share < leastShare {
-		n.warn("an HPA by the pod's CPU utilization sees at most %d %%, since the sidecar adds %s to the requests and the pod is of QoS class Guaranteed: "+
+		n.warn("an HPA on the pod's CPU utilization sees at most %d %%, because the sidecar adds %s to the requests and the pod is of QoS class Guaranteed: "+
 			"use a metric of type ContainerResource, or lower %scpu-limit", share, cpu.String(), ask.Prefix)
 	}
 	return text

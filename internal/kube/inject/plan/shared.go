@@ -25,7 +25,7 @@ func separateTmp(p *pod.Pod, jvms []*jvm, n *notes) {
 	for _, j := range jvms {
 		if j.tmp != nil && users[*j.tmp] > 1 {
 			j.tmp = nil
-			j.unreachable(n, "another JVM has the same /tmp: mount a volume or a subPath of its own there")
+			j.unreachable(n, "another JVM has the same /tmp: mount a separate volume or subPath there")
 		}
 	}
 }
@@ -37,9 +37,9 @@ func planNamespace(p *pod.Pod, w *wish.Wishes, n *notes) {
 	switch {
 	case w.Attach != attach.ProcessNamespace:
 	case p.Spec.HostPID:
-		n.refuse(ask.BadAnnotation, "%s%s: with hostPID the sidecar would see the processes of the node: take shared-tmp or off", ask.Prefix, wish.Attach)
+		n.refuse(ask.BadAnnotation, "%s%s: with hostPID the sidecar would see the processes of the node: use shared-tmp or off", ask.Prefix, wish.Attach)
 	case share != nil && !*share:
-		n.refuse(ask.BadAnnotation, "%s%s: the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off", ask.Prefix, wish.Attach)
+		n.refuse(ask.BadAnnotation, "%s%s: the pod has shareProcessNamespace: false: remove that, or use shared-tmp or off", ask.Prefix, wish.Attach)
 	}
 }
 
@@ -50,7 +50,7 @@ func planPorts(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 		return
 	}
 	if p.Spec.HostNetwork && w.Listen == "" {
-		n.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9929",
+		n.warn("metrics and status are off, because with hostNetwork all pods of a node share its ports: set %s%s to a port that is free on all nodes, like :9929",
 			ask.Prefix, wish.Listen)
 		return
 	}
@@ -61,7 +61,7 @@ func planPorts(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 			port++
 		}
 		if port > 65535 {
-			n.refuse(ask.BadAnnotation, "%s%s: no port is left for the sidecar: take a lower one", ask.Prefix, wish.Listen)
+			n.refuse(ask.BadAnnotation, "%s%s: no port is left for the sidecar: use a lower one", ask.Prefix, wish.Listen)
 			return
 		}
 		j.host, j.port = host, port

@@ -26,10 +26,10 @@ func elsewhere(spec *corev1.PodSpec) string {
 			return c.SecurityContext != nil && windows(c.SecurityContext.WindowsOptions)
 		})
 	if isWindows || !mayRunOn(spec, osLabel, string(corev1.Linux)) {
-		return "it is for Windows nodes, or others without Linux, which have no tmpfs"
+		return "it is for Windows or other nodes without Linux, which have no tmpfs"
 	}
 	if !mayRunOn(spec, archLabel, architectures...) {
-		return fmt.Sprintf("its nodes are of an architecture for which the sidecar has no image: there are %s", strings.Join(architectures, ", "))
+		return fmt.Sprintf("the sidecar has no image for the architecture of its nodes: there are images for %s", strings.Join(architectures, ", "))
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ func (a amount) in(r *Resources) *corev1.ResourceList {
 // checkBound refuses an amount so large that a sum with others could overflow.
 func checkBound(q resource.Quantity) error {
 	if most := Plus(resource.Quantity{}, AsGoodAsNone); q.Cmp(most) > 0 {
-		return fmt.Errorf("it is over %s: write a smaller one", most.String())
+		return fmt.Errorf("it is over %s: write a smaller value", most.String())
 	}
 	return nil
 }

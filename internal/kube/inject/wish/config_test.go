@@ -39,7 +39,7 @@ defaults: {sync-interval: often, log: gc, container: app, source: /x, bufer: 1Mi
 	text := errors.Join(bad...).Error()
 	for _, want := range []string{
 		"name the sidecar's image", "use Always", "use allow or deny", "gpu", "cpu is negative", "96Mi, is over its limit, 64Mi",
-		`defaults: invalid value "often" for sync-interval`, "defaults: log is for single pods", "defaults: container is for", "source: the injector sets it",
+		`defaults: invalid value "often" for sync-interval`, "defaults: log is for single pods", "defaults: container is for", "source: only the injector sets it",
 		`did you mean "buffer"`, `defaults: dest "here"`,
 	} {
 		if !strings.Contains(text, want) {

@@ -59,7 +59,7 @@ func readHatch(r *reader) (h Hatch, warnings []string) {
 	}
 	if len(denied) > 0 {
 		slices.Sort(denied)
-		warnings = append(warnings, fmt.Sprintf("%s%s: pods may not set %s in this cluster (policy.env), and it is ignored", ask.Prefix, envSetting, strings.Join(denied, ", ")))
+		warnings = append(warnings, fmt.Sprintf("%s%s: pods may not set %s in this cluster (policy.env): it is ignored", ask.Prefix, envSetting, strings.Join(denied, ", ")))
 	}
 	maps.Copy(h.variables, own)
 
@@ -75,7 +75,7 @@ func readHatch(r *reader) (h Hatch, warnings []string) {
 		for _, field := range slices.Sorted(maps.Keys(patch)) {
 			if !source.allowed(field) {
 				delete(patch, field)
-				warnings = append(warnings, fmt.Sprintf("%s%s: pods may not change %.40q of the sidecar in this cluster (policy.containerPatch), and it is ignored", ask.Prefix, patchSetting, field))
+				warnings = append(warnings, fmt.Sprintf("%s%s: pods may not change %.40q of the sidecar in this cluster (policy.containerPatch): it is ignored", ask.Prefix, patchSetting, field))
 			}
 		}
 		if len(patch) > 0 {

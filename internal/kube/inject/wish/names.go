@@ -16,8 +16,8 @@ const (
 	// What the JVM logs from its start: by default `gc*=info,safepoint=info`.
 	Xlog = "xlog"
 
-	// [The variable](#the-variable-for-the-jvms-options) that gives the JVM its options, by default
-	// `JDK_JAVA_OPTIONS`; or `off`.
+	// [The variable](#the-variable-for-the-jvms-options) with which the JVM gets its options, by
+	// default `JDK_JAVA_OPTIONS`; or `off`.
 	OptionsVariable = "options-variable"
 
 	// The size of the tmpfs: by default `64Mi`.
@@ -34,7 +34,7 @@ const (
 	// `volume:NAME[/DIR]` or `ephemeral:SIZE[:CLASS]`.
 	Dest = "dest"
 
-	// `leave` lets the JVM keep its file of counters for `jps` and `jstat`: by default `off`.
+	// `leave` lets the JVM keep its counter file for `jps` and `jstat`: by default `off`.
 	Perfdata = "perfdata"
 
 	// `off` leaves out the `prometheus.io/` annotations: by default `on`.
@@ -46,19 +46,20 @@ const (
 	Listen     = "listen"
 	YieldAfter = "yield-after"
 
-	// The sidecar's image, with its registry.
+	// The sidecar's image, including its registry.
 	imageSetting = "image"
 
-	// Secrets of the pod's namespace for that image: `one,other`.
+	// Pull secrets in the pod's namespace for that image: `one,other`.
 	secretsSetting = "image-pull-secrets"
 
-	// A Secret of the pod's namespace with what its [sinks](sinks.md#in-kubernetes) need.
+	// A Secret in the pod's namespace with the credentials and files for its
+	// [sinks](sinks.md#in-kubernetes).
 	sinkSecretSetting = "sink-secret"
 
-	// Environment variables of the sidecar: [what no setting is for](#what-no-setting-is-for).
+	// Environment variables of the sidecar: [what no setting covers](#what-no-setting-covers).
 	envSetting = "env"
 
-	// Other fields of the sidecar's container: [what no setting is for](#what-no-setting-is-for).
+	// Other fields of the sidecar's container: [what no setting covers](#what-no-setting-covers).
 	patchSetting = "container-patch"
 )
 

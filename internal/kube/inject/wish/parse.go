@@ -30,7 +30,7 @@ func qualified(name string) bool {
 
 func checkImage(name string) error {
 	if !image.MatchString(name) || !qualified(name) || len(name) > 2*maxValue {
-		return errors.New("name the sidecar's image with its registry, as registry.example/ullage:v1 or localhost/ullage:v1")
+		return errors.New("name the sidecar's image with its registry, like registry.example/ullage:v1 or localhost/ullage:v1")
 	}
 	return nil
 }

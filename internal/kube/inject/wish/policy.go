@@ -40,7 +40,7 @@ func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	case asked == "" || asked == byDefault:
 		return byDefault, ""
 	case slices.Contains(p.Locked, name):
-		return byDefault, fmt.Sprintf("%s%s is fixed in this cluster, and %.80q is ignored", ask.Prefix, name, asked)
+		return byDefault, fmt.Sprintf("%s%s is fixed in this cluster: %.80q is ignored", ask.Prefix, name, asked)
 	}
 	if most := p.Max[name]; most != "" && exceeds(name, asked, most) {
 		return most, fmt.Sprintf("%s%s %.80q is over the maximum in this cluster: it is %s", ask.Prefix, name, asked, most)

@@ -49,7 +49,7 @@ func (c Config) Validate() []error {
 func (c Config) ValidateForAll() []error {
 	bad := c.Validate()
 	if kind, _, _ := strings.Cut(strings.TrimSpace(c.Defaults[Dest]), ":"); kind == "pvc" {
-		bad = append(bad, errors.New("defaults: dest: a pod in a namespace without the claim would never start: leave it out, and let pods ask for a claim of theirs"))
+		bad = append(bad, errors.New("defaults: dest: a pod in a namespace without the claim would never start: leave it out, and let pods name their own claim"))
 	}
 	return bad
 }
@@ -71,7 +71,7 @@ func (r Resources) validate() []error {
 	}
 	for name, q := range r.Guaranteed {
 		if name != corev1.ResourceCPU || q.Sign() <= 0 {
-			bad = append(bad, fmt.Errorf("resources: guaranteed: %.80q %s: only an amount of cpu can be set", name, q.String()))
+			bad = append(bad, fmt.Errorf("resources: guaranteed: %.80q %s: only cpu can be set", name, q.String()))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
@@ -130,7 +130,7 @@ func (c Config) validatePolicy() []error {
 	for _, name := range slices.Sorted(maps.Keys(p.Max)) {
 		most := p.Max[name]
 		if !measurable(name, most) {
-			bad = append(bad, fmt.Errorf("policy: max: %.80q %.80q: it must be a setting that is a size, an amount or a duration, as buffer: 256Mi", name, most))
+			bad = append(bad, fmt.Errorf("policy: max: %.80q %.80q: it must be a setting that is a size, an amount or a duration, like buffer: 256Mi", name, most))
 			continue
 		}
 		for _, ns := range slices.Concat([]string{""}, slices.Sorted(maps.Keys(c.Namespaces))) {
@@ -172,7 +172,7 @@ func (p Policy) validateSum() []error {
 	const sum = "memory-limit"
 	bounds := func(name string) bool { return slices.Contains(p.Locked, name) || p.Max[name] != "" }
 	if bounds(sum) && !bounds(Buffer) {
-		return []error{fmt.Errorf("policy: %s is bounded, and %s, which is added to it, is not: bound both", sum, Buffer)}
+		return []error{fmt.Errorf("policy: %s is limited, but %s, which is added to it, is not: limit both", sum, Buffer)}
 	}
 	return nil
 }

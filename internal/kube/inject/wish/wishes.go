@@ -93,7 +93,7 @@ func (w *Wishes) readFlags(fs *flag.FlagSet, r *reader) {
 		case v == "" || f.Name == Dest: // dest names a volume here, not a directory
 		case f.Name == ask.Adopt && r.asked(ask.Adopt) == "" && r.value(Attach) == string(attach.Off): // the default is for JVMs that can be reached
 		case slices.Contains(owned, f.Name):
-			r.problem("%s%s: the injector sets it: leave it out", ask.Prefix, f.Name)
+			r.problem("%s%s: only the injector sets it: leave it out", ask.Prefix, f.Name)
 		case len(v) > longest:
 			r.problem("%s%s %.40q: it has %d bytes, at most %d are allowed", ask.Prefix, f.Name, v, len(v), longest)
 		default:
@@ -166,7 +166,7 @@ func (w *Wishes) readWays(r *reader) {
 		w.Attach = attach.SharedTmp
 	}
 	if match := w.Sidecar.Ship.Tail.Match; !matches(match, "gc-1.log") || !matches(match, "gc-1.log.0") {
-		r.check("match", errors.New("it leaves out the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
+		r.check("match", errors.New("it does not match the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
 	}
 	var err error
 	w.Perfdata, err = oneOf(cmp.Or(r.value(Perfdata), "off"), "leave", "off")
@@ -183,7 +183,7 @@ func (w *Wishes) readWays(r *reader) {
 func (w *Wishes) readListen(r *reader) {
 	w.Listen = r.value(Listen)
 	if _, digits, err := net.SplitHostPort(w.Listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
-		r.check(Listen, errors.New("no scraper could find it: write it like :9919, 127.0.0.1:9919 or off"))
+		r.check(Listen, errors.New("scrapers could not find it: write it like :9919, 127.0.0.1:9919 or off"))
 	}
 }
 

@@ -26,14 +26,14 @@ func advise(r *view.Report, waited, unshipped uint64) {
 	if waited > 0 {
 		text := "Look at what the machine did during these stops: a disk, swapping, or a CPU quota."
 		if unshipped > 0 {
-			text += " If the JVM writes this log to a disk itself, move it to a tmpfs."
+			text += " If the JVM itself writes this log to a disk, move the log to a tmpfs."
 		}
 		add(text,
-			"In %d of %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint went on for so long before or after its pauses.",
+			"In %d of %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint took that long before or after its pauses.",
 			waited, view.Plural(t.Suspected, "suspected stall"), view.Duration(r.Floor))
 	}
 	if t.Exhausted > 0 {
-		add("Give the heap more room, or let concurrent marking begin earlier: objects found no room to move to.",
+		add("Give the heap more room, or let concurrent marking start earlier: there was no room to move objects to.",
 			"%d of %d collections had an evacuation failure.", t.Exhausted, t.Collections)
 	}
 	if t.Degenerated > 0 {
@@ -41,7 +41,7 @@ func advise(r *view.Report, waited, unshipped uint64) {
 		if t.Failed > 0 {
 			failed = ", and " + view.Plural(t.Failed, "allocation") + " failed until a collection made room"
 		}
-		add("Let Shenandoah begin earlier, or lower the allocation rate: it had to finish with the application stopped.",
+		add("Let Shenandoah start earlier, or lower the allocation rate: it had to finish with the application stopped.",
 			"%d of %d collections degenerated%s.", t.Degenerated, t.Collections, failed)
 	}
 	if t.Waits > 0 {
@@ -59,19 +59,19 @@ func advise(r *view.Report, waited, unshipped uint64) {
 		}
 	}
 	if t.Throughput != nil && 1-*t.Throughput >= adviceOverhead && t.Stops-t.Outside >= adviceStops {
-		add("The application is stopped often: a larger heap, or a concurrent collector, takes less of its time.",
+		add("The application is stopped often: a larger heap, or a concurrent collector, would take less of its time.",
 			"%d stops took %.1f %% of %s.", t.Stops-t.Outside, 100*(1-*t.Throughput), view.Duration(t.Span))
 	}
 	for _, s := range r.Spreads {
 		if s.Name == "time to safepoint" && s.Max >= adviceReaching {
-			add("Find the thread that comes late to safepoints, with -Xlog:safepoint*=debug or -XX:+SafepointTimeout: a long counted loop, a page fault, or a starved CPU.",
+			add("Find the thread that reaches safepoints late, with -Xlog:safepoint*=debug or -XX:+SafepointTimeout: a long counted loop, a page fault, or a starved CPU.",
 				"The threads took up to %s to stop.", view.Duration(s.Max))
 		}
 	}
 	for _, run := range r.Runs {
 		if run.Trend != nil && run.HeapAfter != nil && *run.Trend*(run.End-run.Begin)/3600 > leak**run.HeapAfter {
 			add("Look for a leak: the heap in use after collections grows.",
-				"%s, run %d: %s more each hour, %s at the end.", run.Stream, run.Number, view.Size(*run.Trend), view.Size(*run.HeapAfter))
+				"%s, run %d: %s more every hour, %s at the end.", run.Stream, run.Number, view.Size(*run.Trend), view.Size(*run.HeapAfter))
 		}
 	}
 }

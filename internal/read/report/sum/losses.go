@@ -26,20 +26,20 @@ func (s *Sum) losses() {
 	s.Problem(view.ProblemAsync, l.Async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", view.Plural(l.Async, "line")))
 	s.Problem(view.ProblemFull, l.Cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", view.Plural(l.Cuts, "place")))
 	s.Problem(view.ProblemMissed, l.Missed, true, fmt.Sprintf("JVMs overwrote %s before the sidecar read it", view.Plural(l.Missed, "archive")))
-	s.Problem(view.ProblemTruncated, l.Truncations, true, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", view.Plural(l.Truncations, "time")))
-	s.Problem(view.ProblemMixed, l.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput, worst minute, rates and heap of these are left out, and there is none of all runs together", view.Plural(l.mixed, "run")))
+	s.Problem(view.ProblemTruncated, l.Truncations, true, fmt.Sprintf("a file was truncated in place, %s; lines that the sidecar had not read by then are missing", view.Plural(l.Truncations, "time")))
+	s.Problem(view.ProblemMixed, l.mixed, true, fmt.Sprintf("the lines of two JVMs are interleaved in %s; throughput, worst minute, rates and heap are left out for these runs and for all runs together", view.Plural(l.mixed, "run")))
 	if l.mixed > 0 {
 		l.clockSteps = 0 // two interleaved JVMs look like steps of the clock
 	}
-	s.Problem(view.ProblemClock, l.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", view.Plural(l.clockSteps, "time")))
+	s.Problem(view.ProblemClock, l.clockSteps, false, fmt.Sprintf("the wall clock was changed, %s; where lines have an uptime, durations are computed from it", view.Plural(l.clockSteps, "time")))
 	if t := &s.out.Totals; s.span > 0 && l.mixed == 0 {
-		s.Problem(view.ProblemOutside, t.Outside, false, fmt.Sprintf("%s of %d in runs whose time the log does not show: throughput and rates are those of the others", view.Plural(t.Outside, "stop"), t.Stops))
+		s.Problem(view.ProblemOutside, t.Outside, false, fmt.Sprintf("%s of %d in runs whose duration the log does not show: throughput and rates are those of the other runs", view.Plural(t.Outside, "stop"), t.Stops))
 	}
 	s.Problem(view.ProblemRuns, l.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", view.Plural(l.moreRuns, "further run")))
 	if !s.axis.placed {
-		s.Problem(view.ProblemUndated, 1, false, "the lines have no times: there is no axis of time, no throughput and no rate")
+		s.Problem(view.ProblemUndated, 1, false, "the lines have no times: there is no timeline, no throughput and no rate")
 	}
 	if s.axis.dated && s.axis.undated {
-		s.Problem(view.ProblemUndated, 1, false, "some lines have no date: what they show is in the tables and not on the axis of time")
+		s.Problem(view.ProblemUndated, 1, false, "some lines have no date: what they show is in the tables, but not on the timeline")
 	}
 }

@@ -72,7 +72,7 @@ func newModel(z *sizing, busy *spell, r *view.Run) model {
 			m.lacks = "the log does not show the old generation (-Xlog:gc*)"
 		}
 	case !ok:
-		m.lacks = "the start of the JVM is not in the log, which shows how many of the CPUs collect concurrently"
+		m.lacks = "the log lacks the start of the JVM, which shows how many CPUs collect concurrently"
 	case m.collector == pause.G1:
 		if !busy.advancing {
 			m.lacks = "the log does not show the old regions (-Xlog:gc*)"
@@ -181,7 +181,7 @@ func (m *model) size(target float64) float64 {
 // target.
 func (m *model) recommend(out *view.Sizing) {
 	if now, old := m.rooms(m.capacity, m.live); now <= 0 || old <= 0 {
-		out.Refused = "what lives nearly fills the heap, so that its cost in a larger one is not known; double the heap, and report again"
+		out.Refused = "live objects nearly fill the heap, so the cost in a larger heap is unknown; double the heap and make another report"
 		return
 	}
 	out.Max = m.size(sizingTarget)
@@ -192,8 +192,8 @@ func (m *model) recommend(out *view.Sizing) {
 	}
 	switch {
 	case out.Max == 0:
-		out.Refused = "a heap with four times the room would not be enough: look at what is allocated and promoted"
+		out.Refused = "even four times the room would not be enough: look at what is allocated and promoted"
 	case out.Max > compressedHeap && m.capacity < compressedHeap && m.collector != pause.Z && m.collector != pause.GenerationalZ:
-		out.Refused = "it would be larger than 32 GiB, where references take twice the memory"
+		out.Refused = "it would be larger than 32 GiB, where references need twice the memory"
 	}
 }

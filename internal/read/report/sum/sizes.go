@@ -50,7 +50,7 @@ func (s *Sum) completeSize(run *view.Run) {
 	for flag := range strings.FieldsSeq(run.Flags) {
 		for _, fixed := range []string{"-Xmn", "-XX:NewSize=", "-XX:MaxNewSize=", "-XX:NewRatio=", "-XX:G1NewSizePercent=", "-XX:InitiatingHeapOccupancyPercent="} {
 			if strings.HasPrefix(flag, fixed) {
-				refuse(z, flag+" gives the young generation or the marking a size of its own, which the rule does not know")
+				refuse(z, flag+" sets its own size for the young generation or the marking, which the rule does not cover")
 			}
 		}
 		if size, ok := strings.CutPrefix(flag, "-Xmx"); ok && pause.Size(size) > 0 {
@@ -58,7 +58,7 @@ func (s *Sum) completeSize(run *view.Run) {
 		}
 	}
 	if !s.out.Complete {
-		refuse(z, "the log is not complete; --since and --until leave out where it is not")
+		refuse(z, "the log is not complete; use --since and --until to leave out the incomplete time")
 	}
 	fill(&z.Others)
 }
@@ -78,7 +78,7 @@ func sizeAdvice(run *view.Run, named bool) view.Advice {
 	}
 	evidence := fmt.Sprintf("%s%s in %s", name, view.Plural(z.Collections, "collection"), view.Duration(z.Span))
 	if z.Refused != "" {
-		return view.Advice{Text: "No size of the heap is recommended: " + z.Refused + ".", Evidence: evidence + "."}
+		return view.Advice{Text: "No heap size is recommended: " + z.Refused + ".", Evidence: evidence + "."}
 	}
 	text := fmt.Sprintf("Give the JVM -Xms%[1]s -Xmx%[1]s, and its container about %[2]s: collections then take %[3]s of its time.",
 		flagSize(z.Max), view.Size(z.Container), percents(z.Target))
@@ -90,7 +90,7 @@ func sizeAdvice(run *view.Run, named bool) view.Advice {
 		evidence += fmt.Sprintf("; collections took %s in the busiest hour", percents(*z.Overhead))
 	}
 	if z.Humongous > 0 {
-		evidence += fmt.Sprintf("; %d had humongous objects, which need free regions side by side", z.Humongous)
+		evidence += fmt.Sprintf("; %d had humongous objects, which need adjacent free regions", z.Humongous)
 	}
 	switch change := z.Max - z.Now; {
 	case change < 0:
@@ -108,15 +108,15 @@ func sizeAdvice(run *view.Run, named bool) view.Advice {
 func confidence(z *view.Sizing) string {
 	switch {
 	case z.Starved > 0:
-		return fmt.Sprintf("Confidence is low: %s found no room, so that it is not less than the largest heap in the log.", view.Plural(z.Starved, "collection"))
+		return fmt.Sprintf("Confidence is low: %s found no room, so the size is not below the largest heap in the log.", view.Plural(z.Starved, "collection"))
 	case z.Span < 3600:
-		return "Confidence is low: less than an hour is known, and a busier one needs more."
+		return "Confidence is low: the log covers less than an hour, and a busier hour would need more."
 	case z.Cycles < 3:
-		return "Confidence is low: few old cycles show what lives."
+		return "Confidence is low: only a few old cycles show the live set."
 	case z.Span < 86400:
-		return "Confidence is fair: a day has hours that were not seen."
+		return "Confidence is fair: the log does not cover every hour of a day."
 	case z.Cycles < 10:
-		return "Confidence is fair: old cycles are few."
+		return "Confidence is fair: there are only a few old cycles."
 	}
 	return "Confidence is good."
 }

@@ -205,9 +205,9 @@ func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view
 	case span < least || z.all.collections < sizingCollections:
 		out.Refused = fmt.Sprintf("the log has %s in %s of the JVM, and %d in at least %s are needed", view.Plural(z.all.collections, "collection"), view.Duration(seconds(span)), sizingCollections, view.Duration(seconds(least)))
 	case z.cycles == 0:
-		out.Refused = "no old cycle was seen, so that what lives is not known; 'jcmd PID GC.run' makes one while the application stands still"
+		out.Refused = "there was no old cycle, so the live set is unknown; 'jcmd PID GC.run' forces one, during which the application is stopped"
 	case grows:
-		out.Refused = "what is in use after collections grows all the time"
+		out.Refused = "the heap in use after collections keeps growing"
 	case m.lacks != "":
 		out.Refused = m.lacks
 	default:

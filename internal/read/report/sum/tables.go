@@ -100,7 +100,7 @@ func causeOf(p *pause.Stop, floor pause.Floor) cause {
 			c.action = p.Name
 		}
 		if outside {
-			c.reason = "outside of its pauses"
+			c.reason = "outside its pauses"
 		}
 		return c
 	}

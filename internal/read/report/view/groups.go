@@ -98,7 +98,7 @@ func differenceOf(a, b []float64) (d Difference) {
 	case len(a)+len(b) == 0:
 		d.Refused = "no log shows it"
 	case !ok:
-		d.Refused = fmt.Sprintf("too few: %d in A and %d in B show it", len(a), len(b))
+		d.Refused = fmt.Sprintf("too few: %d in A and %d in B have it", len(a), len(b))
 	default:
 		d.Shift, d.Low, d.High, d.Beyond = &s.estimate, &s.low, &s.high, s.low > 0 || s.high < 0
 	}
@@ -125,7 +125,7 @@ func (f *Fleet) unlikeSpans() string {
 	if max(medians[0], medians[1]) <= unlikeSpans*min(medians[0], medians[1]) {
 		return ""
 	}
-	return fmt.Sprintf("it grows with the time in the log, %s in A and %s in B", Duration(medians[0]), Duration(medians[1]))
+	return fmt.Sprintf("it grows with the duration of the log, %s in A and %s in B", Duration(medians[0]), Duration(medians[1]))
 }
 
 // verdict says which figures differ.
@@ -143,7 +143,7 @@ func (a *Groups) verdict() string {
 	sizes := fmt.Sprintf("%d in A and %d in B", a.A, a.B)
 	switch {
 	case compared == 0:
-		return fmt.Sprintf("Nothing can be said about a difference: with %s there are too few logs, or too few that show a figure. %d on each side are enough.", sizes, enoughLogs)
+		return fmt.Sprintf("Nothing can be said about a difference: with %s there are too few logs, or too few that have a figure. %d on each side are enough.", sizes, enoughLogs)
 	case len(beyond) == 0:
 		return fmt.Sprintf("No figure of the %d compared differs beyond chance, with %s.", compared, sizes)
 	}
@@ -193,5 +193,5 @@ func (a *Groups) section() g.Node {
 	})
 	return h.Section(h.Aria("label", "groups"), h.H2(g.Text("Groups")), h.P(h.Strong(g.Text(a.Verdict))),
 		table("figures", "Groups", differenceColumns[:], rows...),
-		h.P(h.Class("hint"), g.Text(fmt.Sprintf("A and B are medians. The difference is the median of those between a log of B and one of A. All intervals hold together with %.0f %% confidence.", 100*trust))))
+		h.P(h.Class("hint"), g.Text(fmt.Sprintf("A and B are medians. The difference is the median of the differences between each log of B and each log of A. All intervals together hold with %.0f %% confidence.", 100*trust))))
 }

@@ -15,26 +15,26 @@ type ProblemKind string
 const (
 	ProblemDropped   ProblemKind = "dropped"   // lines that the sidecar dropped
 	ProblemAsync     ProblemKind = "jvm-async" // lines that the JVM dropped (`-Xlog:async`)
-	ProblemFull      ProblemKind = "jvm-full"  // lines that a full disk or tmpfs took from the JVM
+	ProblemFull      ProblemKind = "jvm-full"  // lines that the JVM lost because its disk or tmpfs was full
 	ProblemMissed    ProblemKind = "missed"    // archives that the JVM overwrote before the sidecar read them
 	ProblemTruncated ProblemKind = "truncated" // a file was truncated in place
 
 	ProblemCut ProblemKind = "cut" // a copy of `kubectl ullage adopt` that was cut short, for example by the end of the JVM's container
 
-	ProblemUnreadable ProblemKind = "unreadable" // files or bytes that do not open or decode
+	ProblemUnreadable ProblemKind = "unreadable" // files that cannot be opened, or bytes that do not decode
 	ProblemMissing    ProblemKind = "missing"    // segments that are missing between others, as `ullage check` counts them
 	ProblemSkipped    ProblemKind = "skipped"    // collections whose numbers are missing inside a run, two or more in a row: for example a file of a rotated set that was not copied
 	ProblemHole       ProblemKind = "hole"       // memory that a sidecar has reclaimed: report on its destination instead
-	ProblemUnread     ProblemKind = "unread"     // lines that look like a pause and have an unknown form, or are cut; also a last line that has no newline and begins as a pause
-	ProblemUndated    ProblemKind = "undated"    // lines that `--since` and `--until` left out because [their time](#what-the-figures-mean) is not known, or that have no place on the axis of time
+	ProblemUnread     ProblemKind = "unread"     // lines that look like a pause but have an unknown form, or are cut; also a last line that has no newline and begins like a pause
+	ProblemUndated    ProblemKind = "undated"    // lines that `--since` and `--until` left out because [their time](#what-the-figures-mean) is not known, or that have no place on the timeline
 	ProblemMixed      ProblemKind = "mixed"      // lines of two JVMs in one file: figures over time are left out
 
-	ProblemOutside   ProblemKind = "outside"   // a remark: stops of runs whose time the log does not show, such as a run of one line
+	ProblemOutside   ProblemKind = "outside"   // a remark: stops of runs whose duration the log does not show, such as a run of one line
 	ProblemForeign   ProblemKind = "foreign"   // a remark: lines without decorations. A log without any line of Unified Logging is a loss, but not a run of a JVM
 	ProblemLong      ProblemKind = "long"      // a remark: lines over 64 KiB
-	ProblemClock     ProblemKind = "clock"     // a remark: the clock was set
+	ProblemClock     ProblemKind = "clock"     // a remark: the wall clock was changed
 	ProblemOrder     ProblemKind = "order"     // a remark: the order of files is guessed
 	ProblemRuns      ProblemKind = "runs"      // a remark: more than 200 runs
 	ProblemAgain     ProblemKind = "again"     // a remark: files that the command line names more than once are read once
-	ProblemRetention ProblemKind = "retention" // a remark: retention has deleted the beginning. It is a loss if `--since` lies in it
+	ProblemRetention ProblemKind = "retention" // a remark: retention has deleted the beginning. It is a loss if `--since` is in that time
 )

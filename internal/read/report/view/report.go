@@ -16,18 +16,18 @@ type Report struct {
 	Crashes  []Crash `json:"crashes"`  // crashes of JVMs, and JVMs that were killed or ended with a full heap, the latest first
 	Complete bool    `json:"complete"` // whether the log shows no loss
 	Axis
-	Problems []Problem `json:"problems"` // what figures lack, and remarks
+	Problems []Problem `json:"problems"` // what the figures lack, and remarks
 	Inputs   []Input   `json:"inputs"`   // the streams that were read
-	Runs     []Run     `json:"runs"`     // the JVMs, with collector, flags, throughput, worst minute, rates, heap, and the heap that it should have
+	Runs     []Run     `json:"runs"`     // the JVMs, with collector, flags, throughput, worst minute, rates, heap, and the recommended heap
 	Totals   Totals    `json:"totals"`   // counts and sums over all runs
 	Tables
 	Longest   []Stop   `json:"longest"`             // the ten longest stops, with their lines
 	Suspected []*Stop  `json:"suspected"`           // the 20 longest suspected stops, with the lines around them
-	Floor     float64  `json:"stall_floor_seconds"` // the length at which a stop can be suspected
-	Bars      []Bar    `json:"histogram"`           // stops by length
+	Floor     float64  `json:"stall_floor_seconds"` // the shortest stop that can be suspected
+	Bars      []Bar    `json:"histogram"`           // stops by duration
 	Volume    Volume   `json:"volume"`              // lines and bytes by level and by tags
 	Advice    []Advice `json:"advice"`              // advice with its evidence
-	Bands     []Band   `json:"bands"`               // when something was missing or [marked](read-logs.md#marks)
+	Bands     []Band   `json:"bands"`               // times when something was missing or [marked](read-logs.md#marks)
 	Series    []Series `json:"timeline"`            // the longest stops over time, by kind
 	Heap      Heap     `json:"heap"`                // the heap over time
 }

@@ -9,11 +9,11 @@ import (
 
 // suspicions explains the name of each suspicion.
 var suspicions = map[string]string{
-	pause.Idle.String():      "for at least half of the pause no thread was on a CPU, as with a disk, swapping or a CPU quota",
+	pause.Idle.String():      "for at least half of the pause no thread was on a CPU, as when it waits for a disk, swapping or a CPU quota",
 	pause.Uneven.String():    "one thread may have worked alone",
 	pause.Operation.String(): "the operation itself may have been long",
-	pause.Outside.String():   "the safepoint went on long before or after its pauses, as when a write of the log waits for a disk",
-	pause.Reaching.String():  "the threads were long in coming to a stop",
+	pause.Outside.String():   "the safepoint took long before or after its pauses, as when a log write waits for a disk",
+	pause.Reaching.String():  "the threads took long to stop",
 }
 
 // suspected prints each suspected stop and the lines around it in the log. The stop's own lines are marked.

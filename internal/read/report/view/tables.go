@@ -112,7 +112,7 @@ func (r *Report) timeline() g.Node {
 			button("in", "zoom in"), g.Text(" "), button("out", "zoom out"), g.Text(" "), button("all", "show all"))),
 		h.Div(h.Class("chart timeline"), h.TabIndex("0"), h.Role("img"), h.Aria("label", fmt.Sprintf(
 			"Stops over time by kind: %d stops. The tables below have the same figures. Keys: plus and minus zoom, arrows move, 0 shows all.", r.Totals.Stops))),
-		h.P(h.Class("hint"), g.Text("Drag to zoom, or use + and −, ← and →, and 0 for all. Each mark is the longest stop of its kind within two pixels.")),
+		h.P(h.Class("hint"), g.Text("Drag to zoom, or use + and −, ← and →, and 0 for all. Each point is the longest stop of its kind within two pixels.")),
 		g.If(len(r.Bands) > 0, h.Details(h.Summary(g.Text(Plural(uint64(len(r.Bands)), "band")+" on the axis of time")), h.Ul(g.Map(r.Bands, func(b Band) g.Node {
 			return h.Li(g.Text(r.lasting(b) + ": " + b.Text))
 		})))))
@@ -124,7 +124,7 @@ func (r *Report) causes() g.Node {
 	})
 	return h.Div(h.Class("columns"),
 		block("By cause", table("figures causes", "Stops by cause", []string{"cause", "n", "p50", "p99", "max", "sum"}, rows...)),
-		block("By length", picture("bars", "How many stops are how long; the table of percentiles has the same figures.")))
+		block("By length", picture("bars", "The number of stops by duration; the table of percentiles has the same figures.")))
 }
 
 func (r *Report) longest() g.Node {
@@ -167,7 +167,7 @@ func (r *Report) percentiles() g.Node {
 		return row(s.Name, count(s.Count), g.Map(s.Percentiles.List(), func(v *float64) g.Node { return td(optional(v, Duration)) }), td(Duration(s.Max)))
 	})
 	return block("Percentiles", table("figures", "Percentiles", columns, rows...),
-		h.P(h.Class("hint"), g.Text("– stands for a percentile that needs more stops than there are.")))
+		h.P(h.Class("hint"), g.Text("A – means that the percentile needs more stops than there are.")))
 }
 
 func (r *Report) runs() g.Node {
