@@ -47,7 +47,7 @@ Examples:
 
 With --tls-cert and --tls-key the webhook uses a certificate that cert-manager,
 for example, renews, and reads the files again when they change. Without them it
-makes and renews a certificate in a Secret that all replicas share, and keeps
+makes and renews a certificate in a Secret that all replicas share and keeps
 the caBundle of the webhook configuration current. The pod's service account
 must then be allowed to get and update the Secret, and to get and patch the
 MutatingWebhookConfiguration, each by its name.

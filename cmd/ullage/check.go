@@ -43,7 +43,7 @@ rows, a stream has one line for each kind of loss:
 
 A copy is also not complete while a running sidecar holds lines that are not in
 it yet, or has dropped lines whose gap is not in it yet. ullage check asks the
-sidecar if it runs in the same pod or on the same machine, and gives it a few
+sidecar if it runs in the same pod or on the same machine and gives it a few
 seconds to persist the lines that it has just read. If a sidecar owns the
 destination but cannot be asked, the copy is not complete either. Nor is it
 complete if no stream has any line in that time: a JVM that logged nothing looks

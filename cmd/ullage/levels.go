@@ -102,7 +102,7 @@ Examples:
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
 output's own. Only outputs that write into --source are raised: by default those
-whose lines show their level, with --stream those that it names. --app raises
+whose lines show their level, with --stream the named outputs. --app raises
 the application's events in its ring: debug raises all loggers, com.acme=debug
 raises one logger and the loggers below it.
 

@@ -137,7 +137,7 @@ func (c *logsConfig) outputFlags(fs *flag.FlagSet) {
 
 // untilEOFFlag declares --until-eof, for commands whose output can be so long that it fills a pipe.
 func untilEOFFlag(fs *flag.FlagSet, p *bool) {
-	fs.BoolVar(p, "until-eof", false, "exit as soon as stdin ends: then nobody reads the output")
+	fs.BoolVar(p, "until-eof", false, "exit as soon as stdin ends, because then nothing reads the output")
 }
 
 // windowFlags declares --since and --until. A duration means that long before now.
