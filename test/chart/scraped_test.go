@@ -24,8 +24,8 @@ import (
 // emptyPanels are the queries that have no answer while all is well: no series of their metrics exists before the
 // first failure.
 var emptyPanels = map[string]string{
-	"Lost before ullage read/E": "no application has a ring",
-	"Lost before ullage read/F": "no application has a ring",
+	"Lost before ullage could read/E": "no application has a ring",
+	"Lost before ullage could read/F": "no application has a ring",
 }
 
 // TestEveryQueryHasAnAnswer lets a real Prometheus scrape an injector and a real sidecar of a real JVM. It runs the
