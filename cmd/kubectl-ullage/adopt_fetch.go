@@ -276,7 +276,7 @@ func (a adopter) keep(c copied, why error) (*view.Report, error) {
 	if err != nil {
 		return figures, errors.Join(why, err)
 	}
-	return figures, fmt.Errorf("%w; what had arrived is in %s, without about the last two seconds: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
+	return figures, fmt.Errorf("%w; what had arrived is in %s, except for about the last two seconds: 'ullage report' and 'ullage logs' read it", why, printable.Line(c.dest))
 }
 
 // fetch copies the shipped files until the adoption ends, and confirms to the container that all of them have arrived.
