@@ -294,7 +294,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		"one without TLS":   {Config{URLs: address.URLs{"opensearch://x/logs"}}, "OpenTelemetry Collector"},
 		"a password":        {Config{URLs: address.URLs{"test://me:secret@x"}}, "must not hold a user or password"},
 		"a bad name":        {Config{URLs: address.URLs{"test://x?name=../up"}}, "lower-case letters"},
-		"a name twice":      {Config{URLs: address.URLs{"test://x", "test://y"}}, "its own name=..."},
+		"a name twice":      {Config{URLs: address.URLs{"test://x", "test://y"}}, "its own name=NAME"},
 		"an unknown option": {Config{URLs: address.URLs{"test://x?speed=9"}}, "unknown option speed"},
 		"a negative age":    {Config{UploadAge: -1}, "--upload-age"},
 		"too many":          {Config{URLs: address.URLs{"test://?name=a", "test://?name=b", "test://?name=c", "test://?name=d", "test://?name=e", "test://?name=f", "test://?name=g", "test://?name=h", "test://?name=i"}}, "at most 8"},

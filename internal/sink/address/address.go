@@ -56,7 +56,7 @@ func ParseAll(texts, schemes []string) (all []Address, bad []error) {
 	for _, text := range texts {
 		a, err := Parse(text, schemes)
 		if err == nil && names[a.Name] {
-			err = fmt.Errorf("another sink is also named %q: give each its own name=...", a.Name)
+			err = fmt.Errorf("another sink is also named %q: give each its own name=NAME", a.Name)
 		}
 		if err != nil {
 			bad = append(bad, fmt.Errorf("--sink %s: %w", Redact(text), err))
