@@ -332,7 +332,7 @@ func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) e
 	if err == nil && len(changes) == 0 {
 		fmt.Fprintf(e.Stdout, "the JVMs already have that level\n")
 	}
-	fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", printable.Until(until))
+	fmt.Fprintf(e.Stdout, "until %s; then 'ullage run' restores their level\n", printable.Until(until))
 	return err
 }
 

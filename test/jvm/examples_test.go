@@ -123,7 +123,8 @@ func TestThePagesCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := answer(commands(t, "report.md")[0]); !strings.Contains(out, "Stops by cause") || !strings.Contains(out, `"stops": `) {
+	local := regexp.MustCompile(`(?m)^.*s3://.*\n`).ReplaceAllString(commands(t, "report.md")[0], "") // package sinks reads a bucket
+	if out := answer(local); !strings.Contains(out, "Stops by cause") || !strings.Contains(out, `"stops": `) {
 		t.Errorf("the commands of the page about reports print\n%s", out)
 	}
 }
