@@ -123,7 +123,7 @@ func TestAdoptAnUnpreparedDeployment(t *testing.T) {
 		return !strings.Contains(s.field("pod/"+pod, ".status.ephemeralContainerStatuses[*].state"), "running")
 	})
 	out, _, _ := command("", "env", append(pluginSettings(), "kubectl", "ullage", "-n", s.name, "doctor", pod)...)
-	matches(t, "doctor", out, `(?m)^note +container ullage-adopt-\w+ has adopted a JVM of pod \S+, and ended with exit code 0$`)
+	matches(t, "doctor", out, `(?m)^note +container ullage-adopt-\w+ adopted a JVM of pod \S+, and ended with exit code 0$`)
 }
 
 // In a namespace that admits only restricted pods, the adopting container is restricted too. If the policy refuses

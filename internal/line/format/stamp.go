@@ -38,9 +38,9 @@ func (s *stamp) time() (time.Time, bool) {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-// number reads n digits at text[i], and returns -1 if there are fewer.
+// number reads n digits at text[i], and returns -1 if there are fewer, or if i is negative.
 func number(text []byte, i, n int) int {
-	if i+n > len(text) {
+	if i < 0 || i+n > len(text) {
 		return -1
 	}
 	v := 0
