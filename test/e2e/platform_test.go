@@ -145,7 +145,7 @@ func (p *platform) checkGuaranteed(pod string) {
 func (p *platform) checkEvents() {
 	p.Helper()
 	for app, want := range map[string]string{
-		"web": `Normal +Injected .*a pod has got the log sidecar`, "loose": `Normal +Injected .*-XX:MaxRAMPercentage=80`,
+		"web": `Normal +Injected .*a pod got the log sidecar`, "loose": `Normal +Injected .*-XX:MaxRAMPercentage=80`,
 		"misspelt": `Warning +NotInjected .*did you mean "ullage.dev/buffer"\?`,
 	} {
 		said := regexp.MustCompile(want)
