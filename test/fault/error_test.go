@@ -108,7 +108,7 @@ func TestFileSystemTurnsReadOnly(t *testing.T) {
 	r := newRig(t, v.Dir+"/dest", "--drain-timeout", "1s")
 	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(v.Loop), "trigger_fs_error")
 	if err := os.WriteFile(trigger, []byte("a test"), 0); err != nil {
-		t.Skip("this kernel cannot trigger errors of ext4: ", err)
+		lab.Needs(t, "a kernel that can trigger errors of ext4: "+err.Error())
 	}
 	r.turnsRed("read_only", "read-only file system")
 	r.writes(perSecond)

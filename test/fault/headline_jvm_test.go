@@ -51,7 +51,7 @@ func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, 
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "ullage-headline-")
 	if err != nil {
-		t.Skip("needs /dev/shm: ", err)
+		lab.Needs(t, "/dev/shm: "+err.Error())
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	r := &javaRun{T: t, jdk: jdk, dir: dir, truth: filepath.Join(dir, "truth.log"), watch: filepath.Join(dir, "safepoints")}

@@ -45,7 +45,7 @@ func needRoot(t *testing.T) {
 	t.Helper()
 	lab.NeedsRoot(t, "it mounts file systems and runs programs as other users")
 	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
-		t.Skip("needs mkfs.ext4 (package e2fsprogs): ", err)
+		lab.Needs(t, "mkfs.ext4 (package e2fsprogs)")
 	}
 }
 

@@ -26,7 +26,7 @@ func newServer(t *testing.T) *server {
 	t.Helper()
 	needRoot(t)
 	if _, err := exec.LookPath("bindfs"); err != nil {
-		t.Skip("needs bindfs: ", err)
+		lab.Needs(t, "bindfs")
 	}
 	s := &server{t: t, dir: filepath.Join(t.TempDir(), "served")}
 	if err := os.Mkdir(s.dir, 0o755); err != nil {

@@ -67,7 +67,7 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 	// The limit belongs to a user namespace, so no other process notices.
 	r.side = runVia(t, r, "unshare", "--user", "--map-root-user", "sh", "-c", `echo 0 >/proc/sys/user/max_inotify_instances && exec "$@"`, "sh")
 	if _, err := r.side.Addr(patience); err != nil {
-		t.Skip("needs user namespaces: ", err)
+		lab.Needs(t, "user namespaces: "+err.Error())
 	}
 	// The admin port answers before the source is opened.
 	lab.Eventually(t, patience, "the sidecar logs what to do", func() bool {

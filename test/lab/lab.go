@@ -93,7 +93,7 @@ func Tmpfs(tb testing.TB, size string) string {
 	}
 	dir, err := os.MkdirTemp("/dev/shm", "ullage-lab-")
 	if err != nil {
-		tb.Skip("needs a tmpfs: ", err)
+		Needs(tb, "a tmpfs: "+err.Error())
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	return dir

@@ -265,7 +265,7 @@ func tmpfs(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "ring")
 	if err != nil {
-		t.Skip(err)
+		t.Skip("needs a tmpfs at /dev/shm: ", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir

@@ -164,7 +164,7 @@ func TestAgeOfFiles(t *testing.T) {
 func TestInodesOfATmpfsCountUp(t *testing.T) {
 	r := newRig(t)
 	if !r.src.dir.countsUp {
-		t.Skip("not on a tmpfs, or an old kernel")
+		t.Skip("needs a tmpfs, and Linux 5.9 or newer")
 	}
 	type created struct {
 		before, after time.Time

@@ -160,7 +160,7 @@ func noDescriptors(t *testing.T) (end func()) {
 		t.Fatal(err)
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: was.Max}); err != nil {
-		t.Skip(err)
+		t.Skip("needs to lower its limit of open files: ", err)
 	}
 	return func() {
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
@@ -326,7 +326,7 @@ func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
 	}
 	defer unix.Munmap(data)
 	if data[0] != 0 {
-		t.Skip("nothing was punched")
+		t.Skip("needs a file system that punches holes")
 	}
 	more := uls("more", "info", 10)
 	r.write(w, more)
