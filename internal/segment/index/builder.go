@@ -82,6 +82,7 @@ type regular struct {
 	level  ul.Level // of the last record
 	clocks []byte   // the beginning of that record, up to its level; empty: unknown
 	hour   hour
+	recent recent
 	record ul.Record
 }
 
@@ -120,23 +121,19 @@ func (r *regular) frame(raw []byte) {
 // header receives a line that begins a record. No other line begins inside it before at.
 func (r *regular) header(line []byte) (at int) {
 	if n := len(r.clocks); n > 0 && bytes.HasPrefix(line, r.clocks) {
-		if level := levelAt(line[n:]); level != ul.Unknown && plainEnd(line[n:]) {
-			r.level = level
-			if level == ul.Warning {
-				r.findMarker(line)
-			}
-			return n
+		if level, length := r.recent.read(line[n:]); level != ul.Unknown {
+			r.leveled(level, line)
+			return n + length
 		}
 	}
 	if when, up, n, ok := r.hour.read(line, r.Uptimes); ok {
-		level := levelAt(line[n:])
-		r.level, r.clocks = level, append(r.clocks[:0], line[:n]...)
-		r.time(when)
-		r.uptime(up, r.Uptimes)
-		if level == ul.Warning {
-			r.findMarker(line)
+		if level, length := r.recent.read(line[n:]); level != ul.Unknown {
+			r.clocks = append(r.clocks[:0], line[:n]...)
+			r.time(when)
+			r.uptime(up, r.Uptimes)
+			r.leveled(level, line)
+			return n + length
 		}
-		return 0
 	}
 	r.record.Parse(line)
 	const own = ul.Hostname // which may look like a level
@@ -153,6 +150,13 @@ func (r *regular) header(line []byte) (at int) {
 	r.any = true
 	r.findMarker(line)
 	return 0
+}
+
+// leveled receives the level of a record that begins with line. A marker is at warning.
+func (r *regular) leveled(level ul.Level, line []byte) {
+	if r.level = level; level == ul.Warning {
+		r.findMarker(line)
+	}
 }
 
 func (r *regular) findMarker(line []byte) {
@@ -211,57 +215,6 @@ func clocksOf(line []byte, level ul.Level) []byte {
 	return nil
 }
 
-// levelAt returns the level in the brackets at the beginning of text.
-func levelAt(text []byte) ul.Level {
-	const longest = len("[warning]")
-	if len(text) == 0 || text[0] != '[' {
-		return ul.Unknown
-	}
-	end := bytes.IndexByte(text[:min(len(text), longest)], ']')
-	if end < 0 {
-		return ul.Unknown
-	}
-	switch string(bytes.TrimRight(text[1:end], " ")) {
-	case "trace":
-		return ul.Trace
-	case "debug":
-		return ul.Debug
-	case "info":
-		return ul.Info
-	case "warning":
-		return ul.Warning
-	case "error":
-		return ul.Error
-	}
-	return ul.Unknown
-}
-
-// plainEnd reports whether text, which begins with a level, has no decorations other than that
-// level and perhaps tags, as in nearly all lines.
-func plainEnd(text []byte) bool {
-	at := bytes.IndexByte(text, ']') + 1
-	if at < len(text) && text[at] == '[' {
-		if levelAt(text[at:]) != ul.Unknown {
-			return false
-		}
-		for at++; at < len(text) && inTags[text[at]]; at++ {
-		}
-		if at == len(text) || text[at] != ']' || text[at-1] == '[' {
-			return false
-		}
-		at++
-	}
-	return at < len(text) && text[at] == ' '
-}
-
-// inTags has the characters of tags, of their separator and of their padding.
-var inTags = func() (is [256]bool) {
-	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789_, " {
-		is[c] = true
-	}
-	return is
-}()
-
 // droppedEnd is how the JVM's report of dropped lines ends.
 var droppedEnd = []byte("messages dropped due to async logging")
 
@@ -273,7 +226,8 @@ func holdsAnother(line []byte, from int) bool {
 	for at := from + 1; ; at++ {
 		i := bytes.IndexByte(line[min(at, len(line)):], '[')
 		if i < 0 {
-			return bytes.HasSuffix(line, droppedEnd) || ul.IsShortened(line)
+			// Both texts end with this letter, which is the end of few other lines.
+			return bytes.HasSuffix(line, droppedEnd[len(droppedEnd)-1:]) && (bytes.HasSuffix(line, droppedEnd) || ul.IsShortened(line))
 		}
 		if at += i; at+year < len(line) && line[at+year] == '-' && line[at+1]-'0' < 10 {
 			return true

@@ -72,7 +72,7 @@ func TestWhatIsRegular(t *testing.T) {
 
 // The fast parser finds the same clocks as the parser of records.
 func FuzzHour(f *testing.F) {
-	for _, line := range []string{"[1.000s][info ][gc] a", "[info][gc] a", "[1.5s][info] a", "[12.345s][7][8][warning][gc] a", "[1.000s][7][host][info] a", "[info", "[info]", "[1.000s][info][error] a"} {
+	for _, line := range []string{"[1.000s][info ][gc] a", "[info][gc] a", "[1.5s][info] a", "[12.345s][7][8][warning][gc] a", "[1.000s][7][host][info] a", "[info", "[info]", "[trace][gc,region] a", "[trace][gc,ref   ] a", "[1.000s][info][error] a"} {
 		f.Add(strings.TrimSuffix(stamped(1, line), "\n"), "[2026-11-22T10:59:59.999+0000]"+line)
 	}
 	f.Add("[2026-11-22T10:00:01.000+0530][1.000s][info][gc] a", "[2026-11-22T10:60:01.000+0530][1.000s][info][gc] a")
@@ -86,8 +86,16 @@ func FuzzHour(f *testing.F) {
 			return
 		}
 		h.begin([]byte(first), when)
-		at, up, level, ok := h.read([]byte(second), uptimes)
+		var seen recent
+		if _, _, n, ok := h.read([]byte(first), uptimes); ok {
+			seen.read([]byte(first)[n:])
+		}
+		at, up, n, ok := h.read([]byte(second), uptimes)
 		if !ok {
+			return
+		}
+		level, length := seen.read([]byte(second)[n:])
+		if level == ul.Unknown {
 			return
 		}
 		b.Parse([]byte(second))
@@ -96,8 +104,8 @@ func FuzzHour(f *testing.F) {
 		if b.Kind == ul.Drop {
 			return
 		}
-		if b.Kind != ul.Header || !dated || !at.Equal(want) || has != uptimes || up != since || levelAt([]byte(second)[level:]) != b.Level {
-			t.Fatalf("%q: the date is %v, the uptime %v, the level at %d; the record is %+v", second, at, up, level, b)
+		if b.Kind != ul.Header || !dated || !at.Equal(want) || has != uptimes || up != since || level != b.Level || second[n+length:] != string(b.Message) {
+			t.Fatalf("%q: the date is %v, the uptime %v, the level %v, the message %q; the record is %+v", second, at, up, level, second[n+length:], b)
 		}
 	})
 }

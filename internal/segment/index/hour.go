@@ -3,8 +3,6 @@ package index
 import (
 	"bytes"
 	"time"
-
-	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // hour reads the clocks of lines that were written in the same hour as an earlier line. The
@@ -44,8 +42,8 @@ func sinceHour(line []byte) (d time.Duration, ok bool) {
 	return d, ok1 && ok2 && ok3 && minute < 60 && second < 60
 }
 
-// read returns when a line of the hour was written, its uptime if uptimes is set, and where its
-// level is. It accepts a line only if nothing but numbers is between these texts.
+// read returns when a line of the hour was written, its uptime if uptimes is set, and where the
+// first decoration after them is that is no number, which may be its level.
 func (h *hour) read(line []byte, uptimes bool) (when time.Time, up time.Duration, level int, ok bool) {
 	if len(h.begins) == 0 || !bytes.HasPrefix(line, h.begins) {
 		return when, 0, 0, false
@@ -62,9 +60,9 @@ func (h *hour) read(line []byte, uptimes bool) (when time.Time, up time.Duration
 		}
 		level += len(text) + 1
 	}
-	for level < len(line) && line[level] == '[' {
-		if levelAt(line[level:]) != ul.Unknown {
-			return h.at.Add(into), up, level, plainEnd(line[level:])
+	for level+1 < len(line) && line[level] == '[' {
+		if line[level+1]-'0' > 9 {
+			return h.at.Add(into), up, level, true
 		}
 		end := bytes.IndexByte(line[level:], ']')
 		if _, ok := digits(line[level+1 : level+max(1, end)]); !ok {
