@@ -13,14 +13,19 @@ import (
 	"github.com/ullage/ullage/internal/base/build"
 	logs "github.com/ullage/ullage/internal/read/report"
 	product "github.com/ullage/ullage/internal/sidecar"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // writeProfile writes a CPU profile of the sidecar that catches up with a real JVM's log, and of a report on that
-// log, once in each round. The compiler reads such a profile from cmd/ullage/default.pgo and inlines the calls that
+// log and on one that has nothing but pauses, once in each round. The compiler reads such a profile from cmd/ullage/default.pgo and inlines the calls that
 // take the most time.
 func writeProfile(e *evidence, path string) error {
 	data := filepath.Join(e.shm, "data")
 	if err := e.makeLog(data); err != nil {
+		return err
+	}
+	pauses := filepath.Join(e.shm, "pauses")
+	if err := lab.WriteDay(pauses, int64(e.size)<<18, 0); err != nil {
 		return err
 	}
 	out, err := os.Create(path)
@@ -36,7 +41,7 @@ func writeProfile(e *evidence, path string) error {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
 		err := drainHere(e, data)
 		if err == nil {
-			_, err = logs.Read(e.ctx, []string{data}, logs.Config{})
+			_, err = logs.Read(e.ctx, []string{data, pauses}, logs.Config{})
 		}
 		if err != nil {
 			pprof.StopCPUProfile()

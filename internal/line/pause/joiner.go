@@ -225,26 +225,32 @@ func (j *Joiner) emitPause() {
 	}
 }
 
-// moment has the time of a record and the text of its date.
+// moment has the time of a record, and the texts of its date and its uptime.
 type moment struct {
 	Clock
-	date []byte
+	date, uptime []byte
 }
 
-// read reads the time of a record. correct, if not nil, may change that time. The date is parsed only
-// if it differs from the previous record's.
+// read reads the time of a record. correct, if not nil, may change that time. The date and the uptime are
+// parsed only if they differ from the previous record's.
 func (m *moment) read(r *ul.Record, correct func(*Clock)) {
 	if r.Present&ul.Time == 0 || !bytes.Equal(r.Time, m.date) {
 		m.Wall, _ = r.When()
 		m.date = append(m.date[:0], r.Time...)
 	}
-	m.Uptime, m.HasUptime = r.Since()
+	if r.Present&(ul.Uptime|ul.UptimeNanos) != ul.Uptime {
+		m.Uptime, m.HasUptime = r.Since()
+		m.uptime = m.uptime[:0]
+	} else if !bytes.Equal(r.Uptime, m.uptime) {
+		m.Uptime, m.HasUptime = r.Since()
+		m.uptime = append(m.uptime[:0], r.Uptime...)
+	}
 	m.Estimated = false
 	if correct == nil {
 		return
 	}
-	shown := m.Wall
-	if correct(&m.Clock); !m.Wall.Equal(shown) {
-		m.date = m.date[:0]
+	wall, uptime := m.Wall, m.Uptime
+	if correct(&m.Clock); !m.Wall.Equal(wall) || m.Uptime != uptime {
+		m.date, m.uptime = m.date[:0], m.uptime[:0]
 	}
 }

@@ -5,6 +5,7 @@ type Class struct {
 	Kind    Kind
 	Level   Level  // a continuation has the level of its record
 	Message uint16 // offset of the message of a Header in UL; 0: no decorations, or another format
+	Whole   bool   // no other line begins in the decorations of a Header in UL; false: unknown
 	Dropped uint64 // lines that the JVM discarded, for a Drop
 }
 
@@ -44,7 +45,7 @@ func (c *Classifier) Repeats(line []byte) (class Class, ok bool) {
 		return Class{}, false
 	}
 	c.level = level
-	return Class{Kind: Header, Level: level, Message: c.layout.message()}, true
+	return Class{Kind: Header, Level: level, Message: c.layout.message(), Whole: c.layout.whole}, true
 }
 
 // Level returns the level that a continuation would inherit now.

@@ -1,7 +1,6 @@
 package ul
 
 import (
-	"bytes"
 	"math"
 	"time"
 )
@@ -73,7 +72,9 @@ func parseTime(text []byte) (time.Time, bool) {
 
 // parseSeconds parses an uptime such as 0.397s or 0,397s, with or without the s.
 func parseSeconds(text []byte) (time.Duration, bool) {
-	text = bytes.TrimSuffix(text, []byte{'s'})
+	if n := len(text); text[n-1] == 's' {
+		text = text[:n-1]
+	}
 	point := digits(text, 0)
 	whole, ok := parseDuration(text[:point], time.Second)
 	unit := time.Second

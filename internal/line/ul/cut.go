@@ -20,9 +20,9 @@ type Cuts struct {
 }
 
 // Find reports whether other lines begin inside the line, which must come without its newline.
-// lost is the time from the line itself to the latest of the other lines: 0 if it is unknown,
-// and never negative.
-func (c *Cuts) Find(line []byte) (lost time.Duration, found bool) {
+// class is that of the line; without it, Find looks at more of the line. lost is the time from the
+// line itself to the latest of the other lines: 0 if it is unknown, and never negative.
+func (c *Cuts) Find(line []byte, class Class) (lost time.Duration, found bool) {
 	clock := c.clock
 	// Many lines have the clock of the line before them.
 	if c.width == 0 || !bytes.HasPrefix(line, c.prev[:c.width]) {
@@ -30,16 +30,20 @@ func (c *Cuts) Find(line []byte) (lost time.Duration, found bool) {
 			c.clock, c.width = clock, bytes.IndexByte(line, ']')+1
 		}
 	}
-	lost, found = c.find(line)
+	from := 1
+	if class.Whole {
+		from = int(class.Message)
+	}
+	lost, found = c.find(line, from)
 	if clock != strangeShape {
 		c.prev = append(c.prev[:0], line[:min(len(line), maxPrefix)]...)
 	}
 	return lost, found
 }
 
-// find looks for the last line that begins inside the line.
-func (c *Cuts) find(line []byte) (lost time.Duration, found bool) {
-	for at := 1; at < len(line) && c.clock != strangeShape; at++ {
+// find looks for the last line that begins inside the line, at from or later.
+func (c *Cuts) find(line []byte, from int) (lost time.Duration, found bool) {
+	for at := from; at < len(line) && c.clock != strangeShape; at++ {
 		i := bytes.IndexByte(line[at:], '[')
 		if i < 0 {
 			break

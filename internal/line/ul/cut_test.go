@@ -40,10 +40,11 @@ func TestALineThatTheJVMCouldNotEnd(t *testing.T) {
 		"nothing was lost between, but it is not known": {[]string{short[:25] + short}, true, 0},
 	} {
 		var cuts Cuts
+		var classes Classifier
 		var lost time.Duration
 		var found bool
 		for _, line := range c.lines {
-			lost, found = cuts.Find([]byte(line))
+			lost, found = cuts.Find([]byte(line), classes.Classify([]byte(line)))
 		}
 		if found != c.found || lost != c.lost {
 			t.Errorf("%s: found: %v, %s lost, want %v, %s", name, found, lost, c.found, c.lost)
@@ -58,7 +59,8 @@ func FuzzCuts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte, at uint16) {
 		line = bytes.ReplaceAll(line, []byte{'\n'}, nil)
 		var cuts Cuts
-		if lost, found := cuts.Find(line); lost < 0 || found && len(line) < 8 {
+		var classes Classifier
+		if lost, found := cuts.Find(line, classes.Classify(line)); lost < 0 || found && len(line) < 8 {
 			t.Fatalf("%s lost in %q", lost, line)
 		}
 		var r Record
@@ -66,8 +68,19 @@ func FuzzCuts(f *testing.F) {
 			return
 		}
 		glued := append(bytes.Clone(line[:at]), line...)
-		if _, found := cuts.Find(glued); !found {
+		before := cuts
+		before.prev = bytes.Clone(cuts.prev)
+		if _, found := before.Find(glued, classes.Classify(glued)); !found {
 			t.Fatalf("no second line found in %q", glued)
+		}
+		// The class only shortens the search.
+		for _, next := range [][]byte{line, glued, glued, line} {
+			without := cuts
+			without.prev = bytes.Clone(cuts.prev)
+			lost, found := cuts.Find(next, classes.Classify(next))
+			if lost2, found2 := without.Find(next, Class{}); lost != lost2 || found != found2 {
+				t.Fatalf("%q after %q: %v, %s lost; without its class: %v, %s", next, line, found, lost, found2, lost2)
+			}
 		}
 	})
 }

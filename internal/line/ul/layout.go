@@ -16,9 +16,10 @@ type layout struct {
 	level  int               // offset of the level
 	mask   uint64            // the bytes of the level's field
 	tags   int               // offset of the field after the level, or of the message
+	whole  bool              // no other line begins in the decorations
 }
 
-var closing = []byte{']'}
+var opening, closing = []byte{'['}, []byte{']'}
 
 // Parts of a line as little-endian words.
 const (
@@ -62,8 +63,24 @@ func (l *layout) find(line []byte) (level Level, found bool) {
 	// read handles only a level in the last field or in the field before the tags.
 	if level != Unknown && place >= l.n-1 {
 		l.adopt(at, place)
+		l.whole = l.isWhole(line)
 	}
 	return level, true
+}
+
+// isWhole reports whether no other line begins in the decorations of a line, which find has split. A line that the
+// JVM could not end may have another line's first field in or after one of its own.
+func (l *layout) isWhole(line []byte) bool {
+	if bytes.Count(line[:l.end], opening) > l.n+1 {
+		return false
+	}
+	first := clockAt(line)
+	for _, joint := range l.joints[:l.n] {
+		if clockAt(line[joint+1:]) == first {
+			return false
+		}
+	}
+	return first != strangeShape
 }
 
 // message returns the offset of the message of the last header.

@@ -44,7 +44,7 @@ func (s *selector) decide(head, rest []byte) bool {
 	if !s.dates.Timed && !s.cfg.selects() {
 		return true
 	}
-	s.line = line{Line: s.dates.Line(head, rest)}
+	s.line = line{Line: *s.dates.Line(head, rest)}
 	l := &s.line
 	switch g := l.Gap; {
 	case g != nil:
@@ -74,7 +74,7 @@ func (s *selector) findMark(head []byte) bool {
 // findGap reports whether a line in the window shows that the JVM itself lost lines.
 func (s *selector) findGap(head []byte) bool {
 	l := &s.line
-	lost, cut := s.cuts.Find(head)
+	lost, cut := s.cuts.Find(head, l.Class)
 	switch {
 	case !l.Inside:
 		return false

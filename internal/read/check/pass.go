@@ -1,6 +1,9 @@
 package check
 
-import "github.com/ullage/ullage/internal/segment"
+import (
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment"
+)
 
 // pass counts a segment from the sum that its writer recorded. It returns false if that is not
 // possible: the sum must be for exactly these bytes, and for a regular log that is entirely in
@@ -31,7 +34,7 @@ func (s *stream) pass(seg segment.Info) bool {
 	if r.Last.After(s.ends) {
 		s.ends = r.Last
 	}
-	s.cuts.Find(r.Head)
+	s.cuts.Find(r.Head, ul.Class{})
 	done := int64(0)
 	for _, other := range s.segs {
 		if other.Seq <= seg.Seq {

@@ -141,7 +141,7 @@ func (s *stream) line(head, rest []byte) {
 	if l.Time.After(s.ends) {
 		s.ends = l.Time
 	}
-	lost, cut := s.cuts.Find(head)
+	lost, cut := s.cuts.Find(head, l.Class)
 	if !l.Inside {
 		return
 	}

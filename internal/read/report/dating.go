@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/ullage/ullage/internal/line/pause"
@@ -113,7 +112,9 @@ const decorations = 1 << 10
 // showsDate reports whether a record begins, in a bracket or as a stamp of JDK 8, with text
 // that package clock would accept if it is a date.
 func showsDate(line []byte) bool {
-	line = bytes.TrimPrefix(line, []byte{'['})
+	if len(line) > 0 && line[0] == '[' {
+		line = line[1:]
+	}
 	if len(line) < len("2026-") || line[len("2026")] != '-' {
 		return false
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // everyLines is the interval, in lines, at which the time of a line is recorded.
-const everyLines = 16
+const everyLines = 64
 
 // stream reads one stream. Each line is counted, dated and joined with its event; see
 // [volume], [runs] and [kept].
@@ -120,7 +120,7 @@ func (st *stream) stop(p *pause.Stop) {
 
 // losses records lost lines that a line reports.
 func (st *stream) losses(line []byte, class ul.Class) {
-	if lost, cut := st.cuts.Find(line); cut {
+	if lost, cut := st.cuts.Find(line, class); cut {
 		st.sum.Lost.Cuts++
 		st.runs.note("jvm-full", lost, st.in.name+": the JVM lost lines because its disk or tmpfs was full")
 	}

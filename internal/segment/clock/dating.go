@@ -25,6 +25,7 @@ type Dating struct {
 	inside bool // the last record is in the window, and so are the further lines of its message
 	orphan bool // until the next record, lines belong to a record that was skipped
 	past   Past
+	line   Line
 }
 
 // Window is a range of time that includes both ends. Zero: the range is open at that end.
@@ -63,24 +64,30 @@ type Line struct {
 // Line receives the next line: head is its beginning, and rest the known text after that. A
 // marker is not a line of the JVM, so a line without a level or a date does not inherit that of
 // a marker. A marker is inside if the time in which lines were dropped overlaps the window.
-func (d *Dating) Line(head, rest []byte) (l Line) {
+// The result is valid until the next line.
+func (d *Dating) Line(head, rest []byte) *Line {
+	l := &d.line
+	*l = Line{}
 	if ul.MayBeMarker(head) {
 		if g, ok := ul.ParseMarker(head); ok {
-			return Line{Class: ul.Class{Kind: ul.Header, Level: ul.Warning}, Gap: &g, Time: g.First, Run: d.Clock.Run(), Inside: d.Window.Overlaps(g.First, g.Last)}
+			*l = Line{Class: ul.Class{Kind: ul.Header, Level: ul.Warning}, Gap: &g, Time: g.First, Run: d.Clock.Run(), Inside: d.Window.Overlaps(g.First, g.Last)}
+			return l
 		}
 	}
 	l.Class = d.Class.Classify(head, rest)
-	record := l.Kind == ul.Header || l.Kind == ul.Drop
-	if d.Timed {
-		d.date(&l, head, record)
+	if !d.Timed {
+		l.Inside = true
+		return l
 	}
+	record := l.Kind == ul.Header || l.Kind == ul.Drop
+	d.date(l, head, record)
 	d.orphan = d.orphan && !record
 	switch {
 	case d.orphan:
 	case l.Kind == ul.Continuation && d.began:
 		l.Inside = d.inside
 	default:
-		l.Inside = !d.Timed || !d.Window.Bounded() || d.Clock.Inside(d.Window.Since, d.Window.Until)
+		l.Inside = !d.Window.Bounded() || d.Clock.Inside(d.Window.Since, d.Window.Until)
 		if l.Kind != ul.Drop { // a Drop may precede a further line of a message
 			d.began, d.inside = true, l.Inside
 		}
