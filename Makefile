@@ -273,8 +273,8 @@ bench: build ## what it costs, against the limits it has to keep: the part of ev
 RECORD := -record docs/benchmarks/record.json -page docs/benchmarks/measured.md -quote README.md,docs/benchmarks.md,docs/reference.md,docs/report.md,docs/hindsight.md
 
 .PHONY: evidence
-evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks, and the tables of README.md and docs (half an hour, and up to as much for each further of ROUNDS, by default five; waits for a quiet machine, up to PATIENCE, 20m; as root, with a disk that freezes)
-	@go run ./test/evidence -command 'make evidence$(if $(filter-out 5,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) -patience $(PATIENCE) $(RECORD)
+evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks, and the tables of README.md and docs (half an hour, and up to as much for each further of ROUNDS, by default five; waits for a quiet machine, up to PATIENCE, 20m; with ONLY=catchup,idle these alone, and the rest stays; as root, with a disk that freezes)
+	@go run ./test/evidence -command 'make evidence$(if $(filter-out 5,$(ROUNDS)), ROUNDS=$(ROUNDS))$(if $(ONLY), ONLY=$(ONLY))' -rounds $(ROUNDS) $(if $(ONLY),-keep -only $(ONLY)) -patience $(PATIENCE) $(RECORD)
 
 .PHONY: plots
 plots: ## what make evidence recorded last, drawn and quoted again

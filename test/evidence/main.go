@@ -15,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -85,6 +86,7 @@ func main() {
 	flag.StringVar(&ask.record, "record", "bin/benchmarks.json", "the `FILE` of the record")
 	flag.StringVar(&ask.page, "page", "bin/benchmarks.md", "the `FILE` of the page; plots are written next to it")
 	flag.StringVar(&ask.quote, "quote", "", "the `FILES`, by a comma apart, that have tables of the page, which are to be renewed")
+	flag.BoolVar(&ask.keep, "keep", false, "keep what the record has about other experiments, from earlier runs")
 	render := flag.Bool("render", false, "measure nothing, and write the page from the record")
 	flag.Parse()
 	e.alone = e.alone || *profile != ""
@@ -126,6 +128,7 @@ func names() string {
 type request struct {
 	only, command       string
 	record, page, quote string // files
+	keep                bool   // the experiments of the record that are not run now
 }
 
 // asked returns the experiments that r.only names, or if it is empty, the experiments for the
@@ -141,7 +144,7 @@ func (r request) asked(in purpose) (asked []question) {
 
 // holdToLimits measures the sidecar by itself and prints the results with the limits.
 func (r request) holdToLimits(e *evidence) error {
-	got, err := e.measure(r.command, r.asked(forLimits))
+	got, err := e.measure(r.command, r.asked(forLimits), func(*record) error { return nil })
 	got.print()
 	got.printGoals()
 	return err
@@ -154,11 +157,44 @@ func (r request) compare(e *evidence) error {
 			return err
 		}
 	}
-	got, failed := e.measure(r.command, r.asked(forPage))
-	if err := got.save(r.record); err != nil {
-		return errors.Join(failed, err)
+	old := &record{}
+	if r.keep {
+		var err error
+		if old, err = load(r.record); err != nil {
+			return err
+		}
+	}
+	got, failed := e.measure(r.command, r.asked(forPage), func(now *record) error { return merged(now, old).save(r.record) })
+	if len(got.Experiments) == 0 {
+		return failed
 	}
 	return errors.Join(failed, r.render())
+}
+
+// merged returns a record that has the experiments of now, and those of an older record that now lacks.
+func merged(now, old *record) *record {
+	all := *now
+	all.Experiments, all.Contestants = nil, slices.Clone(now.Contestants)
+	found := map[string]*experiment{}
+	for _, x := range old.Experiments {
+		kept := *x
+		kept.Earlier = cmp.Or(x.Earlier, &old.sitting)
+		found[x.Name] = &kept
+	}
+	for _, x := range now.Experiments {
+		found[x.Name] = x
+	}
+	for _, q := range experiments {
+		if x := found[q.name]; x != nil {
+			all.Experiments = append(all.Experiments, x)
+		}
+	}
+	for _, c := range old.Contestants {
+		if !slices.ContainsFunc(now.Contestants, func(d configured) bool { return d.Name == c.Name }) {
+			all.Contestants = append(all.Contestants, c)
+		}
+	}
+	return &all
 }
 
 // render writes the page from the record, and the documents that quote it.

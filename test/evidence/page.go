@@ -70,18 +70,18 @@ func (r *record) head(s *strings.Builder) {
 	if text := calmness(r); text != "" {
 		fmt.Fprintf(s, "\n%s\n", text)
 	}
-	if wasBusy(r) {
+	if wasBusy(&r.sitting) {
 		fmt.Fprintf(s, "\n**The machine was busy**: other processes took CPU time from what is measured here. Measure again when it is quiet.\n")
 	}
 }
 
-// wasBusy reports whether the machine was busy during the run. An old record, of a run that did not wait for a
-// quiet machine, has only the load average.
-func wasBusy(r *record) bool {
-	if r.Calm != nil {
-		return r.Calm.GaveUp
+// wasBusy reports whether the machine was busy during the run. An old record, of a run that did not wait for a quiet
+// machine, has only the load average.
+func wasBusy(s *sitting) bool {
+	if s.Calm != nil {
+		return s.Calm.GaveUp
 	}
-	return r.Machine.Cores > 0 && r.Load > float64(r.Machine.Cores)
+	return s.Machine.Cores > 0 && s.Load > float64(s.Machine.Cores)
 }
 
 // calmness describes how the run waited for a quiet machine and repeated measurements.
@@ -132,6 +132,18 @@ func (e *experiment) lasted() string {
 	}
 	if noise := e.repeat.String(); noise != "" {
 		text += "; " + noise
+	}
+	if s := e.Earlier; s != nil {
+		date, _, _ := strings.Cut(s.Date, "T")
+		text += fmt.Sprintf("; in an earlier run, of %s, by `%s`", date, s.Command)
+		for _, version := range s.Machine.Versions {
+			if strings.HasPrefix(version, "ullage ") {
+				text += ", of " + version
+			}
+		}
+		if wasBusy(s) {
+			text += ", on a busy machine"
+		}
 	}
 	return text + "."
 }

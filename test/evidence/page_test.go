@@ -25,7 +25,7 @@ func TestPageFromRecord(t *testing.T) {
 	y.add("careless", losses(lab.Balance{Written: 10, Persisted: 11, Lost: 2, Twice: 1})) // 8, one twice, two torn
 	dir := t.TempDir()
 	path := filepath.Join(dir, "benchmarks.json")
-	if err := (&record{Command: "make x", Experiments: []*experiment{x, y}, Contestants: []configured{{"peer", "1.2", "setting: 1\n"}}}).save(path); err != nil {
+	if err := (&record{sitting: sitting{Command: "make x"}, Experiments: []*experiment{x, y}, Contestants: []configured{{"peer", "1.2", "setting: 1\n"}}}).save(path); err != nil {
 		t.Fatal(err)
 	}
 	r, err := load(path)

@@ -114,7 +114,7 @@ func TestTheStatOfAProcessWithANameOfParentheses(t *testing.T) {
 func TestThePageSaysWhatWasDoneForQuiet(t *testing.T) {
 	x := &experiment{Name: "x", repeat: repeat{Repeated: 3, Kept: 1}}
 	x.add("a", figures{})
-	r := &record{Load: 9, Machine: machine{Cores: 2}, Calm: &calm{Waited: 90}, Experiments: []*experiment{x}}
+	r := &record{sitting: sitting{Load: 9, Machine: machine{Cores: 2}, Calm: &calm{Waited: 90}}, Experiments: []*experiment{x}}
 	var s strings.Builder
 	r.head(&s)
 	for _, want := range []string{"at most 10 % of a core", "the run waited 90 s for that", "3 were repeated; 1 were disturbed"} {

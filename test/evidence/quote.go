@@ -168,7 +168,7 @@ func (r *record) quotePeers() string {
 func (r *record) quoteRun() string {
 	date, _, _ := strings.Cut(r.Date, "T")
 	busy := ""
-	if wasBusy(r) {
+	if wasBusy(&r.sitting) {
 		busy = fmt.Sprintf(" The machine was busy (load average %s before the run): read multiples, not absolute times.", figure(r.Load))
 	}
 	rounds := 0
@@ -178,6 +178,9 @@ func (r *record) quoteRun() string {
 	once := fmt.Sprintf("The figures are medians of %d rounds.", rounds)
 	if rounds <= 1 {
 		once = "Every experiment ran once."
+	}
+	if earlier := slices.DeleteFunc(slices.Clone(r.Experiments), func(x *experiment) bool { return x.Earlier == nil }); len(earlier) > 0 {
+		once += fmt.Sprintf(" %d of %d experiments are from earlier runs.", len(earlier), len(r.Experiments))
 	}
 	return fmt.Sprintf("The run is of %s, on %s, %d cores, Linux %s. %s%s\n", date, r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, once, busy)
 }

@@ -11,18 +11,24 @@ import (
 	"text/tabwriter"
 )
 
-// record has the results of one run. The page and the plots are made only from a record.
+// record has the results of the last run, and those of earlier runs that the last run did not replace. The page and
+// the plots are made only from a record.
 type record struct {
-	Date        string // RFC 3339, UTC
-	Command     string
-	Machine     machine
-	Noise       string  // the other work of the machine meanwhile
-	Load        float64 `json:",omitzero"` // the load average of the last minute before the run
-	Calm        *calm   `json:",omitempty"`
-	Seconds     float64 `json:",omitzero"` // duration of the whole run
+	sitting
 	Contestants []configured
 	Absent      []string `json:",omitempty"` // the missing peers, with the reason
 	Experiments []*experiment
+}
+
+// sitting describes when and where experiments ran.
+type sitting struct {
+	Date    string // RFC 3339, UTC
+	Command string
+	Machine machine
+	Noise   string  // the other work of the machine meanwhile
+	Load    float64 `json:",omitzero"` // the load average of the last minute before the run
+	Calm    *calm   `json:",omitempty"`
+	Seconds float64 `json:",omitzero"` // duration of the whole run
 }
 
 // configured describes a contestant as it was run.
@@ -39,8 +45,9 @@ type experiment struct {
 	Plot     string     // the key of the column that is drawn; empty: none
 	Shade    [2]float64 `json:",omitzero"` // the time during which the disk had a fault, from and to, in seconds
 	Rows     []*row
-	NotRun   string  `json:",omitempty"` // why this machine cannot run the experiment; empty: it ran
-	Seconds  float64 `json:",omitzero"`  // its duration
+	NotRun   string   `json:",omitempty"` // why this machine cannot run the experiment; empty: it ran
+	Seconds  float64  `json:",omitzero"`  // its duration
+	Earlier  *sitting `json:",omitempty"` // in which it ran; nil: the record's last run
 	repeat
 }
 

@@ -3,9 +3,46 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// A record that is measured in parts keeps the parts that the last run did not measure, and says of each when it ran.
+func TestARecordIsMeasuredInParts(t *testing.T) {
+	of := func(version, date string, load float64, names ...string) *record {
+		r := &record{sitting: sitting{Date: date + "T10:00:00Z", Command: "make evidence", Load: load, Machine: machine{Cores: 2, Versions: []string{"ullage " + version}}}, Contestants: []configured{{Name: "peer", Version: version}}}
+		for _, name := range names {
+			r.Experiments = append(r.Experiments, &experiment{Name: name})
+		}
+		return r
+	}
+	first := of("1", "2026-11-20", 9, "report", "catchup", "idle")
+	first.Contestants = append(first.Contestants, configured{Name: "gone"})
+	path := filepath.Join(t.TempDir(), "record.json")
+	if err := merged(of("3", "2026-11-22", 0, "catchup"), merged(of("2", "2026-11-21", 0, "idle"), first)).save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text []string
+	for _, x := range got.Experiments {
+		text = append(text, x.Name+": "+x.lasted())
+	}
+	want := []string{
+		"catchup: 0 rounds.",
+		"idle: 0 rounds; in an earlier run, of 2026-11-21, by `make evidence`, of ullage 2.",
+		"report: 0 rounds; in an earlier run, of 2026-11-20, by `make evidence`, of ullage 1, on a busy machine.",
+	}
+	if !slices.Equal(text, want) {
+		t.Errorf("got %q, want %q", text, want)
+	}
+	if got.Date != "2026-11-22T10:00:00Z" || len(got.Contestants) != 2 || got.Contestants[0].Version != "3" {
+		t.Errorf("the record is of %s, with the contestants %v, want those of the last run first, and what it lacks", got.Date, got.Contestants)
+	}
+}
 
 // TestResultsAnswerFromTheRows checks that the figures in each answer are from the rows.
 func TestResultsAnswerFromTheRows(t *testing.T) {
@@ -61,7 +98,7 @@ func TestPageTellsOfABusyMachineAndWhatWasNotRun(t *testing.T) {
 	y := &experiment{Name: "y", Title: "Run", Seconds: 75}
 	y.add("a", figures{})
 	page := filepath.Join(t.TempDir(), "p.md")
-	r := &record{Load: 9, Seconds: 1500, Machine: machine{Cores: 2, Versions: []string{"ullage 1", "jdk17"}}, Experiments: []*experiment{x, y}}
+	r := &record{sitting: sitting{Load: 9, Seconds: 1500, Machine: machine{Cores: 2, Versions: []string{"ullage 1", "jdk17"}}}, Experiments: []*experiment{x, y}}
 	if err := r.write(page); err != nil {
 		t.Fatal(err)
 	}

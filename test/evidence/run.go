@@ -48,10 +48,10 @@ const (
 	forLimits                     // the limits, with which `make bench` compares ullage
 )
 
-// measure runs experiments. If an experiment fails, the others are not lost: the record has the successful
-// experiments, and the error names the failed ones.
-func (e *evidence) measure(command string, asked []question) (r *record, err error) {
-	r = &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}
+// measure runs experiments and calls save after each. If an experiment fails, the others are not lost: the record
+// has the successful experiments, and the error names the failed ones.
+func (e *evidence) measure(command string, asked []question, save func(*record) error) (r *record, err error) {
+	r = &record{sitting: sitting{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}}
 	for _, c := range e.contestants {
 		r.Contestants = append(r.Contestants, configured{c.name, c.version, c.config})
 	}
@@ -76,11 +76,14 @@ func (e *evidence) measure(command string, asked []question) (r *record, err err
 		}
 		x.Seconds = took.Seconds()
 		r.Experiments = append(r.Experiments, x)
+		if patient {
+			r.Calm = &e.quiet.calm
+		}
+		r.Noise, r.Seconds = noise(r.Load, before), time.Since(began).Round(time.Second).Seconds()
+		if failed := save(r); failed != nil {
+			return r, errors.Join(err, failed)
+		}
 	}
-	if patient {
-		r.Calm = &e.quiet.calm
-	}
-	r.Noise, r.Seconds = noise(r.Load, before), time.Since(began).Round(time.Second).Seconds()
 	return r, err
 }
 
