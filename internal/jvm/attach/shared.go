@@ -61,7 +61,7 @@ func (c *Client) findSockets(ctx context.Context, f *finding) {
 // socket of a JVM that may be raised for as long as refusedFor. All sockets share that time.
 func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool) (stale []JVM) {
 	began := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		var unsure []JVM
 		for _, j := range sockets {
 			switch {
@@ -72,11 +72,13 @@ func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool
 				stale = append(stale, j)
 			}
 		}
-		if sockets = unsure; len(unsure) == 0 || retry.Sleep(ctx, pause) != nil { // if ctx has ended, the unsure sockets are not stale
-			slices.SortFunc(stale, func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) })
-			return stale
+		if sockets = unsure; len(unsure) == 0 || retry.Sleep(ctx, pause) != nil {
+			break
 		}
 	}
+	// If ctx has ended, the other sockets are not stale, as far as is known.
+	slices.SortFunc(stale, func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) })
+	return stale
 }
 
 // refuses reports whether the socket has no listener. It connects once, does not wait, and

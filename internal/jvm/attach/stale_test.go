@@ -129,6 +129,7 @@ func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 func TestALookThatIsGivenUpTakesNoJVMForStale(t *testing.T) {
 	tmp := t.TempDir()
 	deadSockets(t, tmp, socketName(1))
+	time.Sleep(refusedFor) // the socket's age leaves no doubt
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if found := New(testConfig(tmp), tmp).Survey(ctx); len(found.Stale) != 0 || len(found.Problems) != 1 {

@@ -144,7 +144,7 @@ func (c *Command) Save(ctx context.Context) (Saving, error) {
 }
 
 // order asks the owner for what only the owner may do. It waits a moment for an owner that is just
-// starting, and fails with [ErrNoOwner] if there is none.
+// starting, longer for one that serves others, and fails with [ErrNoOwner] if there is none.
 func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 	if err := c.store.missing(); err != nil {
 		return Reply{}, err
@@ -157,7 +157,11 @@ func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 		if errors.Is(err, fs.ErrPermission) {
 			return Reply{}, fmt.Errorf("%w: run the command as the user of 'ullage run', or as root", err)
 		}
-		if time.Since(began) > startPatience {
+		patience := startPatience
+		if errors.Is(err, errClosed) {
+			patience = lockPatience // there is an owner, and others may occupy it for requestTimeout
+		}
+		if time.Since(began) > patience {
 			return Reply{}, fmt.Errorf("%w (%w)", ErrNoOwner, err)
 		}
 		if err := retry.Sleep(ctx, KeepInterval/10); err != nil {

@@ -87,8 +87,12 @@ func (s *store) removeSocket(socket fs.FileInfo) {
 }
 
 // errNobody reports that there is no socket, or no listener on it, or that the
-// listener is ending. A later attempt may succeed.
+// listener has closed the connection. A later attempt may succeed.
 var errNobody = errors.New("no process answers")
+
+// errClosed reports that the listener has closed the connection: it is ending, or serves
+// [maxClients] others.
+var errClosed = errors.New("the connection was closed")
 
 // dialTimeout bounds the connect.
 const dialTimeout = time.Second
@@ -140,7 +144,7 @@ func (s *store) ask(ctx context.Context, req Request, patience time.Duration) (R
 	case len(text) > maxReply:
 		return Reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: it is not ullage that listens there", socket, maxReply)
 	case err != nil || len(bytes.TrimSpace(text)) == 0:
-		return Reply{}, fmt.Errorf("%w at %s: the connection was closed", errNobody, socket)
+		return Reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, errClosed)
 	}
 	r, err := decodeReply(text)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -227,14 +228,27 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	p := r.process()
 	stop := p.run()
 	p.started()
-	idle := func(n int) {
+	idle := func(n int) (all []net.Conn) {
 		for range n {
 			c, err := dial(p)
 			must(t, err)
 			t.Cleanup(func() { c.Close() })
+			all = append(all, c)
 		}
+		return all
 	}
-	idle(3 * maxClients)
+	served := idle(maxClients)
+	idle(2 * maxClients)
+	var again sync.WaitGroup
+	for _, c := range served { // whoever was served comes again, so that the command waits for longer than for a start
+		again.Go(func() {
+			_, _ = io.Copy(io.Discard, c)
+			if c, err := dial(p); err == nil {
+				t.Cleanup(func() { c.Close() })
+			}
+		})
+	}
+	t.Cleanup(again.Wait)
 	if _, _, err := r.command().Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour)); err != nil {
 		t.Error(err)
 	}
