@@ -2,6 +2,8 @@ package view
 
 import (
 	"bytes"
+	"errors"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -35,5 +37,26 @@ func TestEachFigureIsExplained(t *testing.T) {
 	}
 	if !strings.Contains(page.String(), "Stops of 100 ms or more") {
 		t.Errorf("the explanation of suspected stalls lacks the threshold:\n%s", page.String())
+	}
+}
+
+func TestEachColumnIsExplained(t *testing.T) {
+	r := &Report{Axis: Axis{Timed: true}, Bars: []Bar{{}}, Suspected: []*Stop{{}}, Tables: Tables{Phases: []Spread{{}}}, Volume: Volume{Tags: []Share{{}}}}
+	f := &Fleet{}
+	f.Add(GroupA, r)
+	f.Add(GroupB, r)
+	f.CompareGroups()
+	var pages strings.Builder
+	if err := errors.Join(HTML(&pages, r, r), f.HTML(&pages)); err != nil {
+		t.Fatal(err)
+	}
+	columns := regexp.MustCompile(`<th scope="col"[^>]*>.*?</th>`).FindAllString(pages.String(), -1)
+	for _, column := range columns {
+		if !regexp.MustCompile(` title="[^"]`).MatchString(column) {
+			t.Errorf("the column %s has no explanation: meanings lacks its name", column)
+		}
+	}
+	if len(columns) < 60 {
+		t.Errorf("the pages have %d columns, want 60 or more", len(columns))
 	}
 }

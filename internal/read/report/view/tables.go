@@ -21,7 +21,7 @@ func table(class, name string, columns []string, rows ...g.Node) g.Node {
 
 func bare(class, name string, columns []string, further g.Node, rows ...g.Node) g.Node {
 	return h.Table(h.Class(class), h.Aria("label", name),
-		h.THead(h.Tr(g.Map(columns, func(c string) g.Node { return h.Th(h.Scope("col"), g.Text(c)) }), further)),
+		h.THead(h.Tr(g.Map(columns, func(c string) g.Node { return h.Th(h.Scope("col"), h.Title(meanings[c]), g.Text(c)) }), further)),
 		h.TBody(rows...))
 }
 
@@ -73,29 +73,31 @@ func (r *Report) tiles() g.Node {
 	if w := r.Worst(); w != nil {
 		worst = Duration(w.Paused)
 	}
-	tile := func(name, value, means string) g.Node {
-		return h.Div(h.Title(means), h.Dt(g.Text(name)), h.Dd(g.Text(value)))
+	tile := func(name, value string) g.Node {
+		figure, _, _ := strings.Cut(name, ",")
+		return h.Div(h.Title(meanings[figure]), h.Dt(g.Text(name)), h.Dd(g.Text(value)))
 	}
-	bad := func(name string, n uint64, means string) g.Node {
+	warn := func(name string, n uint64, means string) g.Node {
 		return h.Div(h.Title(means), h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(Grouped(n))))
 	}
+	bad := func(name string, n uint64) g.Node { return warn(name, n, meanings[name]) }
 	return h.Dl(h.Class("tiles"),
-		g.If(t.Crashes > 0, bad("crashes", t.Crashes, "Reports of crashes (hs_err) that the log has.")),
-		tile(throughput, optional(t.Throughput, percent), "The share of the time in the log in which the application was not stopped."),
-		tile(stopped, Duration(t.Paused), "The sum of all stops."),
-		tile("stops", Grouped(t.Stops), "How often all threads of the application were stopped: by safepoints, or by pauses of the collector where the log has no safepoints."),
-		tile("longest stop", longest, "The longest time for which all threads were stopped."),
-		tile("worst minute", worst, "The most time stopped within any 60 s."),
-		bad("suspected stalls", t.Suspected, "Stops of "+Duration(r.Floor)+" or more that their own work does not explain: a disk, swapping or a CPU quota can cause them."),
-		tile("heap after GC", r.HeapAfter(), "The heap in use after the last collection."),
-		tile("allocation rate", r.Rate("allocated"), "How much memory the application allocates a second."),
-		tile("promotion rate", r.Rate("promoted"), "By how much the old generation grows a second, in young collections."),
-		bad("full collections", t.Full, "Collections of the whole heap in one stop, a collector's last resort."),
-		bad("evacuation failures", t.Exhausted, "Collections whose objects found no room to move to."),
-		g.If(t.Humongous > 0, tile("with humongous objects", Grouped(t.Humongous), "Collections with objects of half a region or more, which G1 keeps in regions of their own.")),
-		g.If(t.Humongous == 0 && !r.stalls(), bad("degenerated", t.Degenerated, "Collections of Shenandoah that stopped the application because memory ran out before they ended.")),
-		g.If(r.stalls(), bad("allocation stalls", t.Waits, "Waits of one thread for memory, which ZGC had not freed yet.")),
-		g.If(t.Failed > 0, bad("failed allocations", t.Failed, "Threads that got no memory from Shenandoah.")),
+		g.If(t.Crashes > 0, bad("crashes", t.Crashes)),
+		tile(throughput, optional(t.Throughput, percent)),
+		tile(stopped, Duration(t.Paused)),
+		tile("stops", Grouped(t.Stops)),
+		tile("longest stop", longest),
+		tile("worst minute", worst),
+		warn("suspected stalls", t.Suspected, "Stops of "+Duration(r.Floor)+" or more that their own work does not explain: a disk, swapping or a CPU quota can cause them."),
+		tile("heap after GC", r.HeapAfter()),
+		tile("allocation rate", r.Rate("allocated")),
+		tile("promotion rate", r.Rate("promoted")),
+		bad("full collections", t.Full),
+		bad("evacuation failures", t.Exhausted),
+		g.If(t.Humongous > 0, tile("with humongous objects", Grouped(t.Humongous))),
+		g.If(t.Humongous == 0 && !r.stalls(), bad("degenerated", t.Degenerated)),
+		g.If(r.stalls(), bad("allocation stalls", t.Waits)),
+		g.If(t.Failed > 0, bad("failed allocations", t.Failed)),
 	)
 }
 
@@ -201,7 +203,7 @@ func volume(heading, of string, parts []Share) g.Node {
 		return row(s.Name, count(s.Lines), td(Size(s.Size())), h.Td(h.Class("bar"), bar))
 	})
 	return block(heading, bare("figures volume", heading, []string{of, "lines", "bytes"},
-		h.Th(h.Scope("col"), h.Class("bar"), h.Span(h.Class("hidden"), g.Text("share"))), rows...))
+		h.Th(h.Scope("col"), h.Class("bar"), h.Title(meanings["share"]), h.Span(h.Class("hidden"), g.Text("share"))), rows...))
 }
 
 // share returns the length of a part's bar, which is 100 for the largest part.
