@@ -22,7 +22,7 @@ func TestStatusNamesAKilledContainer(t *testing.T) {
 		t.Errorf("killed returned %q, want %q", got, want)
 	}
 	if got := pods[0].killed(end.Add(61 * time.Minute)); got != "" {
-		t.Errorf("an hour later, killed returned %q", got)
+		t.Errorf("an hour later, killed returned %q, want nothing", got)
 	}
 	a := answer{of: sidecar{pod: "web-0", killed: want}}
 	a.status.Ready = true
@@ -110,7 +110,7 @@ func TestTheLastOfTwoEndsCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := pods[0].ends(nil); len(all) != 1 || !strings.Contains(all[0].text, "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)") {
-		t.Errorf("the ends are %+v", all)
+		t.Errorf(`the ends are %+v, want 1 in all and "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)" in it`, all)
 	}
 	if got, want := pods[0].killed(time.Date(2026, 11, 20, 10, 1, 0, 0, time.UTC)), "container app ended with exit code 137 (OOMKilled)"; got != want {
 		t.Errorf("killed returned %q, want %q", got, want)

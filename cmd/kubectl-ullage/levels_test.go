@@ -133,7 +133,7 @@ func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
 	}
 	before := &admin.Levels{App: &mine}
 	if v := judgeReset(before, before); !v.unseen {
-		t.Errorf("with the raise, a reset is %+v", v)
+		t.Errorf("with the raise, a reset is %+v, want unseen true", v)
 	}
 	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events: their own levels again, without com.acme=debug"}) {
 		t.Errorf("without the raise, a reset is %+v", v)

@@ -142,7 +142,7 @@ func grantedRights(t *testing.T) []string {
 			Rules []struct{ APIGroups, Resources, Verbs []string }
 		}
 		if err := yaml.Unmarshal([]byte(document), &role); err != nil || role.Kind != "ClusterRole" {
-			t.Fatalf("the document is a %q, error %v", role.Kind, err)
+			t.Fatalf(`the document is a %q, error %v, want "ClusterRole"`, role.Kind, err)
 		}
 		for _, rule := range role.Rules {
 			for _, group := range rule.APIGroups {

@@ -59,7 +59,7 @@ func FuzzStatus(f *testing.F) {
 		for _, out := range []string{statusTable(both, true), topTable(both, false)} {
 			checkText(t, out)
 			if n := strings.Count(out, "\n"); n != 3 {
-				t.Errorf("%d lines\n%s", n, out)
+				t.Errorf("%d lines, want 3\n%s", n, out)
 			}
 		}
 		checkText(t, levelsText([]answer{a}))

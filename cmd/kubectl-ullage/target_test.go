@@ -20,7 +20,7 @@ func TestTargetsAreWrittenAsForKubectl(t *testing.T) {
 	for _, arg := range []string{"svc/web", "deploy/", "deploy/--all", "", "-", "--all", "-n", "Web", "web_0", "a/b/c", "/web", "pod/", "web-", "web\n", "pod/-x", strings.Repeat("a", 254),
 		"deployments.batch/web", "rollouts.kruise.io/web", "pods.x/web", "deployments.v1.apps.x/web"} {
 		if got, err := parseTarget(arg); err == nil {
-			t.Errorf("%q is parsed as %s", arg, got)
+			t.Errorf("%q is parsed as %s, want an error", arg, got)
 		}
 	}
 }

@@ -234,7 +234,7 @@ func BenchmarkServe(b *testing.B) {
 		time.Sleep(time.Until(due))
 		work.Go(func() {
 			if patch, err := postReview(c, url, review); err != nil || len(patch) == 0 {
-				b.Errorf("the patch is %s, error %v", patch, err)
+				b.Errorf("the patch is %s, error %v, want some", patch, err)
 			}
 			took[i] = time.Since(due)
 		})

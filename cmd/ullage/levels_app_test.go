@@ -67,10 +67,10 @@ func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
 		t.Errorf("without a ring, it printed %q and %q", out, errs)
 	}
 	if out, _ = run(cli.OK, "reset"); !strings.HasPrefix(out, "the application's events are no longer raised to debug") || strings.Contains(out, "nothing was raised") {
-		t.Errorf("the reset printed %q", out)
+		t.Errorf(`the reset printed %q, want "the application's events are no longer raised to debug" at its start and no "nothing was raised" in it`, out)
 	}
 	if out, _ = run(cli.OK, "reset"); out != "nothing was raised\n" {
-		t.Errorf("the second reset printed %q", out)
+		t.Errorf("the second reset printed %q, want \"nothing was raised\\n\"", out)
 	}
 	ring, err := os.ReadFile("../../internal/ship/ring/testdata/golden.ring")
 	if err == nil {

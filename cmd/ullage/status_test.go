@@ -122,7 +122,7 @@ func TestStatusRendersWithin100Columns(t *testing.T) {
 	}
 	for l := range strings.Lines(b.String()) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > 100 {
-			t.Errorf("%d columns: %s", n, l)
+			t.Errorf("%d columns, want at most 100: %s", n, l)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func TestAParkedSourceLosesAndRepeatsNothing(t *testing.T) {
 				found = append(found, string(p.Text))
 				s.Park(keep)
 				if held := s.Held(); held > 0 {
-					t.Fatalf("%d bytes of a frame are in memory", held)
+					t.Fatalf("%d bytes of a frame are in memory, want 0", held)
 				}
 				if len(s.Lines.Rest()) > 0 {
 					t.Fatal("the rest of a frame is in memory")
@@ -205,7 +205,7 @@ func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 		if err = s.Read(); errors.As(err, &loss) {
 			s.Park(1 << 10)
 			if s.ahead != nil {
-				t.Errorf("%d bytes of the frame after the loss are in memory", len(s.ahead.raw))
+				t.Errorf("%d bytes of the frame after the loss are in memory, want nil", len(s.ahead.raw))
 			}
 			found = append(found, "!")
 		}

@@ -25,7 +25,7 @@ func TestCompressionText(t *testing.T) {
 	}
 	for _, text := range []string{"lz4", segment.Gzip.String()} { // gzip is only read
 		if err := c.Set(text); err == nil || !strings.Contains(err.Error(), "use zstd or none") {
-			t.Errorf("%s: the error is %v", text, err)
+			t.Errorf(`%s: the error is %v, want "use zstd or none" in it`, text, err)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 		defer once.Close()
 		raw, err := once.Next()
 		if string(raw) != "1\n" {
-			t.Fatalf("read %q, error %v", raw, err)
+			t.Fatalf("read %q, error %v, want \"1\\n\"", raw, err)
 		}
 		for range 2 {
 			var torn *segment.TornError
@@ -97,7 +97,7 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 		}
 		files.Skip()
 		if raw, err := files.Next(); string(raw) != "2\n" {
-			t.Fatalf("after the skipped file, Next returned %q, error %v", raw, err)
+			t.Fatalf("after the skipped file, Next returned %q, error %v, want \"2\\n\"", raw, err)
 		}
 		must(t, os.Rename(bad+".away", bad))
 		d.expect("1\n2\n")

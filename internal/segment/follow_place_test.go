@@ -15,7 +15,7 @@ func TestAPlaceThatCannotBeIsRefused(t *testing.T) {
 		"too many raw bytes": {Segment: name, Raw: 1 << 62},
 	} {
 		if _, err := segment.OpenFollower(t.TempDir(), segment.FollowOptions{From: from}); err == nil {
-			t.Errorf("%s: accepted", what)
+			t.Errorf("%s: accepted, want an error", what)
 		}
 	}
 }

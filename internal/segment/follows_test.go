@@ -94,7 +94,7 @@ func TestANoteThatCannotBeIsIgnored(t *testing.T) {
 	for _, text := range []string{"1", "2", "-1", "x", "", "999999999999999999", "99999999999999999999999999"} {
 		must(t, unix.Setxattr(segs[0].Path, segment.FollowsAttr, []byte(text), 0))
 		if got := segs[0].Follows(); got != 0 {
-			t.Errorf("%q: it follows %d", text, got)
+			t.Errorf("%q: it follows %d, want 0", text, got)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestFollowersShareMemory(t *testing.T) {
 			must(t, f.Close())
 		}
 		if each := (allocated() - before) / looks; each > 16<<10 {
-			t.Errorf("a look allocates %d bytes", each)
+			t.Errorf("a look allocates %d bytes, want at most 16 KiB", each)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func TestParseName(t *testing.T) {
 		}
 	}
 	if got := segment.FileName(start, 1, segment.Zstd); got != "20261120T100000.007Z-000001.log.zst" {
-		t.Errorf("the name is %q", got)
+		t.Errorf(`the name is %q, want "20261120T100000.007Z-000001.log.zst"`, got)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestValidStream(t *testing.T) {
 	}
 	for _, name := range []string{"", ".", "..", ".ullage", "a/b", "/", "a\nb", "a\x00", "\xff", "\u0085", strings.Repeat("x", 201)} {
 		if err := segment.ValidStream(name); err == nil {
-			t.Errorf("%q is allowed", name)
+			t.Errorf("%q is allowed, want an error", name)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	must(t, err)
 	defer open.Close()
 	if two, err := segment.Newest(open, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
-		t.Errorf("newest 2: %v, %v", two, err)
+		t.Errorf("newest 2: %v, %v, want 2 in two, Seq 10 and Seq 2", two, err)
 	}
 	streams, err := segment.Streams(dest)
 	must(t, err)

@@ -228,7 +228,7 @@ func TestReaderTakesOnlyRegularFiles(t *testing.T) {
 	must(t, syscall.Mkfifo(fifo, 0o600))
 	for _, path := range []string{dir, fifo, filepath.Join(dir, "missing")} {
 		if _, err := segment.OpenReader(path); err == nil {
-			t.Errorf("OpenReader opened %s", path)
+			t.Errorf("OpenReader opened %s, want an error", path)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 		t.Error("the sink claims that it has uncommitted lines")
 	}
 	if got := engine.all(); len(got) > 0 {
-		t.Errorf("delivered before any commit: %q", got)
+		t.Errorf("delivered before any commit: %q, want none", got)
 	}
 	b.commits(s)
 	b.write(w, lines(10, 20))

@@ -63,7 +63,7 @@ func TestTheSmallestQueueTakesABacklogOfRecordsBetweenTwoCommits(t *testing.T) {
 		t.Fatalf("the reader has not read the backlog; %d bytes are queued", b.ship.link.queue.Bytes())
 	}
 	if commits := b.ship.link.commits.Load(); commits > 1 {
-		t.Errorf("taking the backlog took %d commits", commits)
+		t.Errorf("taking the backlog took %d commits, want at most 1", commits)
 	}
 	b.drain()
 	if got := b.persisted("gc.log"); got != want {

@@ -144,7 +144,7 @@ func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	s.commits(t)
 	first, err := s.Save()
 	if err != nil || !first.Began {
-		t.Fatalf("the first save is %+v, error %v", first, err)
+		t.Fatalf("the first save is %+v, error %v, want Began true", first, err)
 	}
 	s.writer.detail.begin()
 	if err := s.writer.saveCheckpoint(t.Context()); err != nil {

@@ -119,7 +119,7 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 			}
 			b.eventually("the held lines are saved", func() bool { return b.persisted(detailStream) == withheld })
 			if again, err := b.ship.Save(); err != nil || again.Began {
-				t.Errorf("the second save is %+v, error %v", again, err)
+				t.Errorf("the second save is %+v, error %v, want Began false", again, err)
 			}
 			b.appendTo("gc.log", during)
 			b.drain()
@@ -158,7 +158,7 @@ func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 			return testutil.ToFloat64(b.ship.metrics.withheldLines.WithLabelValues("gc.log", "debug")) == float64(written)
 		})
 		if held := b.ship.detail.held.Stats(); held.Bytes > 128<<10 {
-			t.Fatalf("%d bytes are held", held.Bytes)
+			t.Fatalf("%d bytes are held, want at most 128 KiB", held.Bytes)
 		}
 	}
 	if _, err := b.ship.Save(); err != nil {

@@ -34,7 +34,7 @@ func TestDrainWaitsForAWriterThatEnds(t *testing.T) {
 	b.drain()
 	<-wrote
 	if got := b.persisted("gc.log"); !strings.HasPrefix(got, "before\nafter\n") || !strings.HasSuffix(got, "after\nthe last one\n") {
-		t.Errorf("the persisted lines are %q", got)
+		t.Errorf("the persisted lines are %q, want \"before\\nafter\\n\" at its start and \"after\\nthe last one\\n\" at its end", got)
 	}
 }
 
@@ -51,6 +51,6 @@ func TestDrainDoesNotWaitForAWriterThatStays(t *testing.T) {
 	}
 	b.drain()
 	if got := b.persisted("gc.log"); got != "a line\n" {
-		t.Errorf("the persisted lines are %q", got)
+		t.Errorf("the persisted lines are %q, want \"a line\\n\"", got)
 	}
 }

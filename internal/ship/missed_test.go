@@ -163,7 +163,7 @@ func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	s.reader.settle()
 	s.link.news.take().apply(s.check, s.detail)
 	if known := s.check.Files(); len(known) > 0 {
-		t.Errorf("the checkpoint knows the files %v", known)
+		t.Errorf("the checkpoint knows the files %v, want none", known)
 	}
 	b.persistsOnce("gc.log", lines(0, 200))
 }

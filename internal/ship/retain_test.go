@@ -63,7 +63,7 @@ func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
 		t.Errorf("%d bytes of the living stream are left", len(got))
 	}
 	if size := diskUse(t, b.cfg.Dest); size > 256<<10 {
-		t.Errorf("%d bytes are in use", size)
+		t.Errorf("%d bytes are in use, want at most 256 KiB", size)
 	}
 	b.staysZero("ullage_checkpoint_invalid_total")
 }

@@ -186,7 +186,7 @@ func TestLinesWrittenBeforeAndAfterTheStartArePersistedOnce(t *testing.T) {
 				t.Fatalf("persisted %d bytes, want %d", len(got), len(want))
 			}
 			if left, _ := filepath.Glob(b.path("*.log*")); len(left) != 0 {
-				t.Errorf("finished files are left: %v", left)
+				t.Errorf("finished files are left: %v, want none", left)
 			}
 		})
 	}

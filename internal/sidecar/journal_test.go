@@ -72,7 +72,7 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 	j.Add(mark.New(mark.SidecarStopped))
 	got := lines(t, dir)[maxMarks:]
 	if len(got) != 2 || !strings.HasSuffix(got[0], "marks-suppressed count=7") || !strings.HasSuffix(got[1], "sidecar-stopped") {
-		t.Errorf("the last lines are %q", got)
+		t.Errorf(`the last lines are %q, want 2 in got, "marks-suppressed count=7" at its end and "sidecar-stopped" at its end`, got)
 	}
 	for range maxMarks {
 		j.Add(mark.New(mark.Truncated))
@@ -80,14 +80,14 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 	*clock = clock.Add(-time.Hour) // a clock that is set back begins another minute
 	j.Add(mark.New(mark.Truncated))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") {
-		t.Errorf("the last lines are %q", got[len(got)-2:])
+		t.Errorf(`the last lines are %q, want "marks-suppressed count=1" at its end`, got[len(got)-2:])
 	}
 	for range maxMarks {
 		j.Add(mark.New(mark.Truncated))
 	}
 	j.Close(mark.New(mark.SidecarStopped))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") || !strings.HasSuffix(got[len(got)-1], "mark: sidecar-stopped") {
-		t.Errorf("the last lines are %q", got[len(got)-2:])
+		t.Errorf(`the last lines are %q, want "marks-suppressed count=1" at its end and "mark: sidecar-stopped" at its end`, got[len(got)-2:])
 	}
 }
 
@@ -115,10 +115,10 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 			j.Add(mark.New(mark.JVMStarted))
 			j.Add(mark.New(mark.JVMStarted))
 			if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
-				t.Errorf("the failure is in the log %d times: %s", n, log)
+				t.Errorf("the failure is in the log %d times, want 1: %s", n, log)
 			}
 			if info, err := os.Stat(outside); err != nil || info.Size() > 0 {
-				t.Errorf("the file outside is %v, error %v", info, err)
+				t.Errorf("the file outside is %v, error %v, want 0", info, err)
 			}
 			if _, err := os.Lstat(outside + "2"); err == nil {
 				t.Error("a file was made outside")
@@ -128,7 +128,7 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 			}
 			j.Add(mark.New(mark.JVMStarted))
 			if got := lines(t, dir); len(got) != 1 {
-				t.Errorf("the journal has the lines %q", got)
+				t.Errorf("the journal has the lines %q, want 1", got)
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestASourceThatIsMissing(t *testing.T) {
 		j.Add(mark.New(mark.JVMStarted))
 	}
 	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
-		t.Errorf("the failure is in the log %d times: %s", n, log)
+		t.Errorf("the failure is in the log %d times, want 1: %s", n, log)
 	}
 	if _, err := os.Lstat(dir); err == nil {
 		t.Error("the missing directory was created")
@@ -168,7 +168,7 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
-		t.Errorf("the failure is in the log %d times", n)
+		t.Errorf("the failure is in the log %d times, want 1", n)
 	}
 	if err := os.Remove(filepath.Join(dir, "gc.log")); err != nil {
 		t.Fatal(err)

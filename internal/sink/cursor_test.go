@@ -31,7 +31,7 @@ func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
 	r.must(r.end())
 	if got := r.set.Status()[0]; got.Failure != "" || len(r.gets(2)) != 2 {
-		t.Errorf("the state is %+v, the engine has %q", got, r.gets(2))
+		t.Errorf(`the state is %+v, the engine has %q, want Failure "" and 2 in r.gets(2)`, got, r.gets(2))
 	}
 }
 

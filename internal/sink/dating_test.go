@@ -106,7 +106,7 @@ func TestDatingAllocatesNothing(t *testing.T) {
 	seg := segment.Info{Start: ofDay(t, "10:00:00")}
 	line := []byte("[12.345s][info][gc,start] GC(1) Pause Young")
 	if n := testing.AllocsPerRun(100, func() { d.line(&seg, line, nil) }); n != 0 {
-		t.Errorf("a line takes %v allocations", n)
+		t.Errorf("a line takes %v allocations, want 0", n)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 			r.gets(1)
 			r.must(r.end())
 			if c, err := loadCursors(state, "test.json"); err != nil || len(c) != 1 {
-				t.Errorf("the cursors are %v, error %v", c, err)
+				t.Errorf("the cursors are %v, error %v, want 1", c, err)
 			}
 			text, err := os.ReadFile(filepath.Join(outside, "precious"))
 			if entries, _ := os.ReadDir(outside); err != nil || string(text) != "precious" || len(entries) != 1 {
@@ -85,6 +85,6 @@ func TestAHugeCursorFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err := loadCursors(state, "test.json"); err == nil {
-		t.Errorf("the huge file was decoded: %v", c)
+		t.Errorf("the huge file was decoded: %v, want an error", c)
 	}
 }

@@ -42,7 +42,7 @@ func TestADestinationKeepsItsName(t *testing.T) {
 	}
 	left, err := os.ReadDir(state.path(""))
 	if err != nil || len(left) != 1 {
-		t.Errorf("the directory has %v, error %v", left, err)
+		t.Errorf("the directory has %v, error %v, want 1", left, err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestASinkKnowsItsDestinationAndIsNoted(t *testing.T) {
 		t.Errorf("the sink has the name %q, the destination %q, error %v", k.id, want, err)
 	}
 	if note := r.set.Status()[0].Note; note != "at least once" {
-		t.Errorf("the note is %q", note)
+		t.Errorf(`the note is %q, want "at least once"`, note)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestASlowLogIsDeliveredWithALinger(t *testing.T) {
 	}
 	r.gets(20)
 	if tries := r.engine.tries; tries > 6 {
-		t.Errorf("20 lines in 0.4 s took %d deliveries", tries)
+		t.Errorf("20 lines in 0.4 s took %d deliveries, want at most 6", tries)
 	}
 	r.commits("gc.log", "[1s][info][gc] the last one")
 	r.must(r.end()) // the last round does not wait for the linger

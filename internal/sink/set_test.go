@@ -232,7 +232,7 @@ func TestADeliveryIsRepeatedUntilItIsAcknowledged(t *testing.T) {
 	}
 	r.must(r.end())
 	if n := testutil.ToFloat64(r.set.workers[0].metrics.errors.WithLabelValues(kindUnavailable)); n != 2 {
-		t.Errorf("%v errors are counted", n)
+		t.Errorf("%v errors are counted, want 2", n)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestWhatAnEngineRejectsIsSetAsideAndCounted(t *testing.T) {
 	}
 	list, err := os.ReadFile(filepath.Join(r.dest, stateDir, "test.rejected.jsonl"))
 	if err != nil || !strings.Contains(string(list), `"stream":"gc.log"`) || !strings.Contains(string(list), "no such field") {
-		t.Errorf("the list is %q, error %v", list, err)
+		t.Errorf("the list is %q, error %v, want \"\\\"stream\\\":\\\"gc.log\\\"\" in it and \"no such field\" in it", list, err)
 	}
 }
 

@@ -199,7 +199,7 @@ func (app *application) read(t *testing.T, dest, stream, format string, begin ti
 		}
 	}
 	if len(levels) != 5 || levels["error"] != 20 {
-		t.Errorf("%s: records by level: %v", stream, levels)
+		t.Errorf(`%s: records by level, want 5 in levels and levels["error"] 20: %v`, stream, levels)
 	}
 	if only := cat(t, dest, stream, "--format", stream+"="+format); !slices.Equal(only, lines) {
 		t.Errorf("%s: with --format %s, the lines differ", stream, format)

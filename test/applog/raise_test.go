@@ -23,7 +23,7 @@ func TestRaisesByLogger(t *testing.T) {
 	}
 	ours, err := filepath.Glob("../../bin/java/ullage-log*.jar")
 	if err != nil || len(ours) < 3 {
-		t.Fatalf("the jars are %q, %v: run make java first", ours, err)
+		t.Fatalf("the jars are %q, %v: run make java first, want at least 3", ours, err)
 	}
 	path := strings.Join(append(ours, jars, filepath.Join(jars, "*")), ":")
 	for _, jdk := range lab.NeedsJDKs(t) {
@@ -57,7 +57,7 @@ func TestRaisesByLogger(t *testing.T) {
 				}
 				shows("com.acme.Db")
 				if len(first) != 1 {
-					t.Errorf("with com.acme=debug, the first rounds are %v", first)
+					t.Errorf("with com.acme=debug, the first rounds are %v, want 1", first)
 				}
 				ask("com.other=debug, com.acme.wire=trace")
 				shows("com.other.Db")

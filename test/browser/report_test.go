@@ -100,7 +100,7 @@ func TestTheReportOfADay(t *testing.T) {
 	address := page(t, day(t))
 	stat, err := os.Stat(strings.TrimPrefix(address, "file://"))
 	if err != nil || stat.Size() > 2<<20 {
-		t.Fatalf("the page has %d bytes: %v", stat.Size(), err)
+		t.Fatalf("the page has %d bytes, want at most 2 MiB: %v", stat.Size(), err)
 	}
 	b := Start(t)
 	for _, v := range views {
@@ -114,7 +114,7 @@ func TestTheReportOfADay(t *testing.T) {
 	p := b.Open(t, address, View{Width: 1280, Height: 900})
 	t.Logf("%d bytes, ready after %.0f ms", stat.Size(), value[float64](p, `performance.getEntriesByType("navigation")[0].loadEventEnd`))
 	if title := value[string](p, `document.title`); !strings.HasPrefix(title, "JVM pauses: ") {
-		t.Errorf("the title is %q", title)
+		t.Errorf(`the title is %q, want "JVM pauses: " at its start`, title)
 	}
 	marks(t, p)
 	zoom(t, p)
@@ -148,10 +148,10 @@ func marks(t *testing.T, p *Page) {
 			b.top < f.top - 6 || b.bottom > f.bottom + 6)).filter(b => b.top < f.bottom + 50).length;
 	})()`)
 	if outside > 0 {
-		t.Errorf("%d marks are outside of the frame", outside)
+		t.Errorf("%d marks are outside of the frame, want 0", outside)
 	}
 	if text := value[string](p, `document.querySelector(".status").textContent`); !strings.Contains(text, "Not complete") {
-		t.Errorf("the status is %q", text)
+		t.Errorf(`the status is %q, want "Not complete" in it`, text)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestReportsOfEveryCollector(t *testing.T) {
 	const dir = "../../internal/line/pause/testdata/"
 	logs, err := filepath.Glob(dir + "*-jdk25.log") // other releases differ in their lines, and not on the page
 	if err != nil || len(logs) < 8 {
-		t.Fatalf("%d logs: %v", len(logs), err)
+		t.Fatalf("%d logs, want at least 8: %v", len(logs), err)
 	}
 	b := Start(t)
 	show := func(name string, v View, args ...string) {

@@ -192,7 +192,7 @@ rules: {enabled: true, alertLabels: {team: jvm, severity: page}, pauseSeconds: 0
 	}
 	for _, a := range rule.alerts() {
 		if a.Labels["team"] != "jvm" || a.Labels["severity"] != "page" {
-			t.Errorf("the alert %s has the labels %v", a.Alert, a.Labels)
+			t.Errorf(`the alert %s has the labels %v, want a.Labels["team"] "jvm" and a.Labels["severity"] "page"`, a.Alert, a.Labels)
 		}
 		if want := map[string]string{"UllagePauseOverObjective": "> 0.05", "UllageSinkBehind": "> 7200"}[a.Alert]; !strings.HasSuffix(a.Expr, want) {
 			t.Errorf("%s: %s, want %s", a.Alert, a.Expr, want)

@@ -21,7 +21,7 @@ func TestTheHookChecksTheInjectorsOwnSettings(t *testing.T) {
 		hook := ofHook(objects, "pre-install,pre-upgrade")
 		if r.name == "bare" {
 			if len(hook) != 0 {
-				t.Errorf("with check.enabled false, the chart has %v", hook)
+				t.Errorf("with check.enabled false, the chart has %v, want none", hook)
 			}
 			return
 		}
@@ -133,7 +133,7 @@ func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
 	}
 	m := sole[monitor](t, decode(t, text))
 	if m.Kind != "PodMonitor" || m.Spec.Selector.MatchLabels["ullage.dev/injected"] != "true" || len(m.Spec.Selector.MatchLabels) != 1 {
-		t.Errorf("a %s selects %v", m.Kind, m.Spec.Selector)
+		t.Errorf(`a %s selects %v, want Kind "PodMonitor", m.Spec.Selector.MatchLabels["ullage.dev/injected"] "true" and 1 in MatchLabels`, m.Kind, m.Spec.Selector)
 	}
 	if len(m.Spec.Pods) != 1 || len(m.Spec.Pods[0].Relabelings) != 2 {
 		t.Fatalf("endpoints %+v, want one with two relabellings", m.Spec.Pods)
@@ -143,6 +143,6 @@ func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
 		t.Errorf("it selects port %q, and %+v of the pods", e.Port, r)
 	}
 	if e.Relabelings[1].Replacement != "a" || len(e.MetricRelabelings) != 1 {
-		t.Errorf("the values' relabellings are %+v and %+v", e.Relabelings[1], e.MetricRelabelings)
+		t.Errorf(`the values' relabellings are %+v and %+v, want Replacement "a" and 1 in MetricRelabelings`, e.Relabelings[1], e.MetricRelabelings)
 	}
 }

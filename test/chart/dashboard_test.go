@@ -110,7 +110,7 @@ func TestNoPanelLiesOnAnother(t *testing.T) {
 		for x := g.X; x < g.X+g.W; x++ {
 			for y := g.Y; y < g.Y+g.H; y++ {
 				if other := taken[[2]int{x, y}]; other != "" {
-					t.Fatalf("%s lies on %s", p.Title, other)
+					t.Fatalf("%s lies on %s, want nothing", p.Title, other)
 				}
 				taken[[2]int{x, y}] = p.Title
 			}
@@ -181,7 +181,7 @@ func TestGrafanaKnowsEveryField(t *testing.T) {
 	python := foundationPython(t)
 	out, err := lab.Command(time.Minute, python, "testdata/foundation.py", dashboardFile)
 	if err != nil || out != "" {
-		t.Errorf("%s%v", out, err)
+		t.Errorf("%s%v, want nothing", out, err)
 	}
 	// First make sure that the check can find something.
 	text, err := os.ReadFile(dashboardFile)

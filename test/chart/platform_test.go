@@ -49,7 +49,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 	pod := d.Spec.Template
 	c := pod.Spec.Containers[0]
 	if d.Name != "logs-injector" || sole[corev1.Service](t, objects).Name != "logs-injector" {
-		t.Errorf("the Deployment is %s", d.Name)
+		t.Errorf(`the Deployment is %s, want Name "logs-injector" and Name "logs-injector"`, d.Name)
 	}
 	if !pod.Spec.HostNetwork || pod.Spec.DNSPolicy != corev1.DNSClusterFirstWithHostNet || d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() != 0 {
 		t.Errorf("the pod: %+v, strategy %+v", pod.Spec, d.Spec.Strategy)
@@ -61,11 +61,11 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 		t.Errorf("the pod's metadata: %+v", pod.ObjectMeta)
 	}
 	if a := sole[corev1.ServiceAccount](t, objects).Annotations; a["example.com/role"] != "injector" {
-		t.Errorf("the service account: %v", a)
+		t.Errorf(`the service account: %v, want "injector"`, a)
 	}
 	hooks := sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects)
 	if hooks.Annotations["admissions.enforcer/disabled"] != "true" {
-		t.Errorf("the annotations are %v", hooks.Annotations)
+		t.Errorf(`the annotations are %v, want "true"`, hooks.Annotations)
 	}
 	for _, w := range hooks.Webhooks {
 		if *w.FailurePolicy != admissionregistrationv1.Fail || *w.TimeoutSeconds != 10 || *w.ClientConfig.Service.Port != 443 {
@@ -74,7 +74,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 		last := w.NamespaceSelector.MatchExpressions[len(w.NamespaceSelector.MatchExpressions)-1]
 		first := w.ObjectSelector.MatchExpressions[len(w.ObjectSelector.MatchExpressions)-1]
 		if last.Key != "team" || first.Key != "batch" || len(w.NamespaceSelector.MatchExpressions) < 2 {
-			t.Errorf("%s: selectors %+v %+v", w.Name, w.NamespaceSelector, w.ObjectSelector)
+			t.Errorf(`%s: selectors %+v %+v, want Key "team", Key "batch" and at least 2 in MatchExpressions`, w.Name, w.NamespaceSelector, w.ObjectSelector)
 		}
 	}
 	if both, err := template(t, platform+"certificates: {certManager: {enabled: true}}"); err != nil || !strings.Contains(both, "admissions.enforcer/disabled: \"true\"\n    cert-manager.io/inject-ca-from: ullage-system/logs-injector") {
@@ -102,13 +102,13 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 	pod := d.Spec.Template
 	c := pod.Spec.Containers[0]
 	if d.Labels["cost-center"] != "17" || pod.Labels["cost-center"] != "18" || sole[corev1.Service](t, objects).Labels["cost-center"] != "17" {
-		t.Errorf("labels %v %v", d.Labels, pod.Labels)
+		t.Errorf(`labels %v %v, want d.Labels["cost-center"] "17", pod.Labels["cost-center"] "18" and sole[corev1.Service](t, objects).Labels["cost-center"] "17"`, d.Labels, pod.Labels)
 	}
 	if !labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) || len(d.Spec.Selector.MatchLabels) != 2 {
 		t.Errorf("the selector is %v", d.Spec.Selector)
 	}
 	if spread := pod.Spec.TopologySpreadConstraints; len(spread) != 1 || spread[0].TopologyKey != "rack" || d.Spec.Strategy.RollingUpdate.MaxSurge.StrVal != "50%" {
-		t.Errorf("the spread is %+v, the strategy %+v", spread, d.Spec.Strategy)
+		t.Errorf(`the spread is %+v, the strategy %+v, want 1 in spread, TopologyKey "rack" and StrVal "50%%"`, spread, d.Spec.Strategy)
 	}
 	budget := sole[policyv1.PodDisruptionBudget](t, objects)
 	if budget.Spec.MaxUnavailable == nil || budget.Spec.MaxUnavailable.StrVal != "50%" {
@@ -130,7 +130,7 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 	}
 	for _, b := range all[rbacv1.RoleBinding](objects) {
 		if b.Subjects[0].Name != "77" {
-			t.Errorf("the subjects are %+v", b.Subjects)
+			t.Errorf(`the subjects are %+v, want Name "77"`, b.Subjects)
 		}
 	}
 	objects, _ = injector(t, "serviceAccount: {create: false, name: own}\npodDisruptionBudget: {enabled: false}")
@@ -148,10 +148,10 @@ func TestNamesThatLookLikeNumbers(t *testing.T) {
 	}
 	objects := decode(t, text)
 	if d := sole[appsv1.Deployment](t, objects); d.Namespace != "0123" || d.Spec.Template.Labels["app.kubernetes.io/instance"] != "1e3" {
-		t.Errorf("the Deployment's metadata is %+v", d.ObjectMeta)
+		t.Errorf(`the Deployment's metadata is %+v, want Namespace "0123" and d.Spec.Template.Labels["app.kubernetes.io/instance"] "1e3"`, d.ObjectMeta)
 	}
 	if w := webhooks(t, objects); w[0].ClientConfig.Service.Namespace != "0123" {
-		t.Errorf("the webhook's client is %+v", w[0].ClientConfig)
+		t.Errorf(`the webhook's client is %+v, want Namespace "0123"`, w[0].ClientConfig)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestTheAccountPolicy(t *testing.T) {
 		t.Errorf("the policy is %+v, the binding %+v", policy, binding)
 	}
 	if _, err := render("1.29.4"); err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.30") {
-		t.Errorf("in an older cluster: %v", err)
+		t.Errorf(`in an older cluster: %v, want "needs Kubernetes 1.30" in it`, err)
 	}
 	objects, err = render("1.30.0", "certificates.certManager.enabled=true")
 	if err != nil || len(all[admissionregistrationv1.ValidatingAdmissionPolicy](objects)) != 0 {

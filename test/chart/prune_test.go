@@ -78,14 +78,14 @@ prune:
 			t.Errorf("user %d, group %d", *s.RunAsUser, *s.RunAsGroup)
 		}
 		if len(pod.ImagePullSecrets) != 1 || pod.ImagePullSecrets[0].Name != "123" {
-			t.Errorf("pull secrets: %v", pod.ImagePullSecrets)
+			t.Errorf(`pull secrets: %v, want 1 in ImagePullSecrets and Name "123"`, pod.ImagePullSecrets)
 		}
 		if j.Namespace != "2024" || pod.Volumes[0].PersistentVolumeClaim.ClaimName != "1e3" || *job.BackoffLimit != 1 || *job.ActiveDeadlineSeconds != 3600 {
-			t.Errorf("the Job is %+v", j)
+			t.Errorf(`the Job is %+v, want Namespace "2024", ClaimName "1e3", *job.BackoffLimit 1 and *job.ActiveDeadlineSeconds 3600`, j)
 		}
 	}
 	var cfg struct{ PullSecrets []string }
 	if err := yaml.Unmarshal([]byte(sole[corev1.ConfigMap](t, ofRelease(objects)).Data["config.yaml"]), &cfg); err != nil || len(cfg.PullSecrets) != 1 || cfg.PullSecrets[0] != "123" {
-		t.Errorf("the configuration is %v, error %v", cfg, err)
+		t.Errorf(`the configuration is %v, error %v, want 1 in PullSecrets and cfg.PullSecrets[0] "123"`, cfg, err)
 	}
 }

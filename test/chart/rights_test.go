@@ -131,12 +131,12 @@ func checkContainer(t *testing.T, c corev1.Container) {
 	}
 	for _, p := range c.Ports {
 		if p.HostPort != 0 {
-			t.Errorf("container %s takes port %d of its node", c.Name, p.HostPort)
+			t.Errorf("container %s takes port %d of its node, want 0", c.Name, p.HostPort)
 		}
 	}
 	for _, m := range c.VolumeMounts {
 		if m.SubPath != "" || !m.ReadOnly {
-			t.Errorf("mount %s of container %s: %+v", m.Name, c.Name, m)
+			t.Errorf(`mount %s of container %s, want SubPath "" and ReadOnly true: %+v`, m.Name, c.Name, m)
 		}
 	}
 }

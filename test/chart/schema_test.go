@@ -172,7 +172,7 @@ func TestTheSchemaRefusesUnknownKeysEverywhere(t *testing.T) {
 		if slices.Contains(freeForm, path) {
 			seen = append(seen, path)
 		} else if string(s.Additional) != "false" {
-			t.Errorf("%q takes unknown keys", path)
+			t.Errorf(`%q takes unknown keys, want "false"`, path)
 		}
 	}
 	walk("", root)

@@ -263,6 +263,6 @@ func (p scraper) noAlarm(t *testing.T) {
 		}
 	}
 	if n < 10 {
-		t.Errorf("Prometheus has %d rules", n)
+		t.Errorf("Prometheus has %d rules, want at least 10", n)
 	}
 }

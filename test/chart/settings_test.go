@@ -184,7 +184,7 @@ func TestImagesNameTheirRegistry(t *testing.T) {
 	for _, wrong := range []string{"", "team", "team/ullage"} {
 		_, err := runHelm(t, "template", "ullage", chartDir, "--kube-version", kubeVersion, "--set", "registry="+wrong)
 		if err == nil || !strings.Contains(err.Error(), "name the registry of the image") {
-			t.Errorf("registry %q: %v", wrong, err)
+			t.Errorf(`registry %q, want "name the registry of the image" in it: %v`, wrong, err)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestTortureDrawsValidSettings(t *testing.T) {
 		flags := draw(rng, nil)
 		bad := settings.Parse(fs, flags, func(string) (string, bool) { return "", false })
 		if bad = append(bad, cfg.Validate()...); len(bad) > 0 {
-			t.Fatalf("%v: %v", flags, bad)
+			t.Fatalf("%v, want none: %v", flags, bad)
 		}
 	}
 }

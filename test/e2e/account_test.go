@@ -36,7 +36,7 @@ func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 		`[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":30}]`,
 	} {
 		if err := patch(text); err == nil || !strings.Contains(err.Error(), "nothing else") {
-			t.Errorf("%s: the error of the patch is %v", text, err)
+			t.Errorf(`%s: the error of the patch is %v, want "nothing else" in it`, text, err)
 		}
 	}
 	// If another client removes the caBundle, the account writes it again.

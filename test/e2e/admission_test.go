@@ -126,7 +126,7 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 		out, warnings, err := command(pod.manifest(), "kubectl", "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", `jsonpath={.spec.initContainers}{.metadata.annotations}{.spec.volumes[*].name}`)
 		s.must("", err)
 		if strings.Contains(out, "ullage-") || strings.Contains(out, `"sidecar"`) || strings.Contains(out, "prometheus.io") {
-			t.Errorf("%s %q: the pod is injected, at least in part: %s", test.name, test.value, out)
+			t.Errorf("%s %q: the pod is injected, at least in part, want no \"ullage-\" in it, no \"\\\"sidecar\\\"\" in it and no \"prometheus.io\" in it: %s", test.name, test.value, out)
 		}
 		if !strings.Contains(out, `\"refused\":\"annotation\"`) || !strings.Contains(out, "ullage.dev/"+test.name) {
 			t.Errorf("%s %q: the pod's annotations do not say why: %s", test.name, test.value, out)

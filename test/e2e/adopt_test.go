@@ -139,7 +139,7 @@ func TestAdoptInARestrictedNamespace(t *testing.T) {
 
 	refused := append(pluginSettings(), "kubectl", "ullage", "-n", s.name, "adopt", "app", "--user", "0:0", "--image", "localhost/ullage:"+imageVersion)
 	if _, _, err := command("", "env", refused...); err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "violates PodSecurity") {
-		t.Errorf("as root: %v", err)
+		t.Errorf(`as root: %v, want "nothing was changed" in it and "violates PodSecurity" in it`, err)
 	}
 	if added := s.field("pod/app", ".spec.ephemeralContainers"); added != "" {
 		t.Errorf("the pod was changed by a refused adoption: %s", added)

@@ -146,12 +146,12 @@ func TestPodWithAnotherSidecar(t *testing.T) {
 	s.ready("app")
 	persistedAll(s, "app", "app", "ullage", writtenBy(s, "app", "app"))
 	if got := s.exec("app", "app", "cat", "/ref/seed", "/ref/proxied"); got != "sown\nsown\n" {
-		t.Errorf("the pod's own init containers have left %q", got)
+		t.Errorf("the pod's own init containers have left %q, want \"sown\\nsown\\n\"", got)
 	}
 	if _, err := s.tryExec("app", "app", "touch", "/here"); err == nil {
 		t.Error("the root file system is writable, although the pod's spec makes it read-only")
 	}
 	if got := s.field("pod/app", ".status.initContainerStatuses[*].name} {.status.initContainerStatuses[*].ready"); got != "seed proxy ullage true true true" {
-		t.Errorf("the init containers are %q", got)
+		t.Errorf(`the init containers are %q, want "seed proxy ullage true true true"`, got)
 	}
 }

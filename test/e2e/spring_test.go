@@ -36,7 +36,7 @@ func TestSpringBootLogsEvents(t *testing.T) {
 	s.exec("app", "app", "sh", "-c", "kill -9 $(pidof java)")
 	returned, err := strconv.Atoi(strings.TrimSpace(s.exec("app", "app", "od", "-A", "n", "-t", "u8", "/ref/count")))
 	if err != nil || returned < 100 {
-		t.Fatalf("log.info() had returned for %d lines, %v", returned, err)
+		t.Fatalf("log.info() had returned for %d lines, %v, want at least 100", returned, err)
 	}
 	var found, last int
 	s.eventually(time.Minute, "the last line is persisted", func() bool {

@@ -139,12 +139,12 @@ func TestExamplesApply(t *testing.T) {
 	s := newSpace(t)
 	files, err := filepath.Glob("../../deploy/examples/injected/*.yaml")
 	if err != nil || len(files) < 3 {
-		t.Fatalf("the examples are %v, %v", files, err)
+		t.Fatalf("the examples are %v, %v, want at least 3", files, err)
 	}
 	for _, file := range append(files, "../../deploy/examples") {
 		out, warnings, err := command("", "kubectl", "-n", s.name, "apply", "--dry-run=server", "-f", file)
 		if err != nil || warnings != "" {
-			t.Errorf("kubectl apply -f %s: %v\n%s%s", file, err, warnings, out)
+			t.Errorf("kubectl apply -f %s, want nothing: %v\n%s%s", file, err, warnings, out)
 		}
 	}
 	// The examples must not conflict when all are applied together, even twice.

@@ -16,7 +16,7 @@ func TestEventsAreCounted(t *testing.T) {
 		"[0.1s][warning][ullage] dropped 12 lines\n" +
 		"a line that was cut SEQ E 4"
 	if err := q.read(strings.NewReader(text)); err != nil || q.all != 3 || q.severe != 2 {
-		t.Errorf("the counts are %+v, error %v", q, err)
+		t.Errorf("the counts are %+v, error %v, want all 3 and severe 2", q, err)
 	}
 }
 
@@ -44,7 +44,7 @@ func TestCountsOfThreads(t *testing.T) {
 	}
 	for _, bad := range [][]byte{nil, text[1:]} {
 		if f, err := threadCounts(bad, 3); err == nil {
-			t.Errorf("%d bytes: %v", len(bad), f)
+			t.Errorf("%d bytes, want an error: %v", len(bad), f)
 		}
 	}
 }

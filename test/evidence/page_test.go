@@ -186,7 +186,7 @@ func TestPicturesAreThoseOfTheRecord(t *testing.T) {
 			t.Errorf("docs/benchmarks/%s differs from the plot of the record (%v): run make plots", entry.Name(), err)
 		}
 		if len(want) > 200<<10 {
-			t.Errorf("docs/benchmarks/%s has %d bytes, over 200 KiB", entry.Name(), len(want))
+			t.Errorf("docs/benchmarks/%s has %d bytes, over 200 KiB, want at most 200 KiB", entry.Name(), len(want))
 		}
 	}
 	kept, err := os.ReadDir(committed)

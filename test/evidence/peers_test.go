@@ -74,16 +74,16 @@ func TestSlopes(t *testing.T) {
 		}
 	}
 	if got := leastSquares([]float64{1, 2, 3, 4}, []float64{5, 7, 9, 11}); got != 2 {
-		t.Errorf("the slope is %g", got)
+		t.Errorf("the slope is %g, want 2", got)
 	}
 	if got := leastSquares([]float64{1}, []float64{5}); got != 0 {
-		t.Errorf("one sample has the slope %g", got)
+		t.Errorf("one sample has the slope %g, want 0", got)
 	}
 	x := &experiment{}
 	x.add("1", figures{"cpu": 1})
 	x.add("11", figures{"cpu": 6})
 	if got := x.slope("cpu", 10); got != 0.5 {
-		t.Errorf("the slope of the table is %g", got)
+		t.Errorf("the slope of the table is %g, want 0.5", got)
 	}
 	for n, want := range map[int]string{7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := grouped(n); got != want {
@@ -118,7 +118,7 @@ func TestAgesOfLines(t *testing.T) {
 	}
 	for _, ms := range all {
 		if ms < 0 || ms > 60_000 {
-			t.Fatalf("a line is %f ms old", ms)
+			t.Fatalf("a line is %f ms old, want ms at least 0 and ms at most 60_000", ms)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestQuotesAreRenewedBetweenTheirMarks(t *testing.T) {
 	}
 	for _, bad := range []string{"<!-- evidence: nothing -->\n<!-- end of evidence -->", "<!-- evidence: costs -->\n"} {
 		if _, err := r.renew(bad); err == nil {
-			t.Errorf("%q was renewed", bad)
+			t.Errorf("%q was renewed, want an error", bad)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 			bytes, inodes := r.churns(files, v)
 			t.Logf("%d files in %s; the least that was free: %d KiB and %d inodes", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
 			if n := r.metric(fullErrors); n > 0 || bytes < 1<<20 || inodes < 16 {
-				t.Errorf("the volume ran out: %v errors, %d bytes and %d inodes were free; the sidecar said:\n%s", n, bytes, inodes, r.side.Stderr())
+				t.Errorf("the volume ran out: %v errors, %d bytes and %d inodes were free; the sidecar said, want n 0, bytes at least 1 MiB and inodes at least 16:\n%s", n, bytes, inodes, r.side.Stderr())
 			}
 			r.turnsGreen()
 			r.persists(1000)

@@ -203,13 +203,13 @@ func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Durati
 	t.Logf("longest safepoint %s, before the freeze %s, application stopped for %s; the writer: %s; before: %s; %s",
 		f.safepoint, f.quietSafepoint, f.away, flood.Latency(within), flood.Latency(quietPhase), a)
 	if f.severe += severe; f.severe > 0 {
-		t.Errorf("%d lines at warning or above were dropped", f.severe)
+		t.Errorf("%d lines at warning or above were dropped, want 0", f.severe)
 	}
 	if f.safepoint > waited || f.write > waited || f.away > waited {
 		t.Errorf("a safepoint took %s, a write %s, and the application stopped for %s, as if they had waited for the disk", f.safepoint, f.write, f.away)
 	}
 	if len(report.Losses) > 0 {
-		t.Errorf("the tmpfs was full %d times", len(report.Losses))
+		t.Errorf("the tmpfs was full %d times, want none", len(report.Losses))
 	}
 	return f
 }

@@ -126,7 +126,7 @@ func startTenant(t *testing.T, r *rig, c *canary) (stop func()) {
 			stopped = true
 			_ = cmd.Process.Kill()
 			if _ = cmd.Wait(); said.Len() > 0 {
-				t.Errorf("the tenant said: %s", said.String())
+				t.Errorf("the tenant said: %s, want nothing", said.String())
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 					says(crashes+" is set, and the heap was full: ", "status", "--addr", addr)
 				}
 				if n, err := side.Metric(`ullage_jvm_ends_total{cause="` + c.cause + `"}`); err != nil || n != 1 {
-					t.Errorf("the counter is %v (%v)", n, err)
+					t.Errorf("the counter is %v (%v), want 1", n, err)
 				}
 			})
 		}

@@ -37,6 +37,6 @@ func TestTenantSeesNothingOfTheSidecarsProcess(t *testing.T) {
 		}
 	}
 	if n, err := side.Metric("process_open_fds"); err != nil || n < 5 {
-		t.Errorf("the sidecar counts %v of its own descriptors, %v", n, err)
+		t.Errorf("the sidecar counts %v of its own descriptors, %v, want at least 5", n, err)
 	}
 }

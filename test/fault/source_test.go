@@ -55,7 +55,7 @@ func TestSourceThatIsFull(t *testing.T) {
 				}
 			}
 			if left, _ := filepath.Glob(filepath.Join(source, "jvm*")); len(left) > 0 {
-				t.Errorf("left in the source: %v; the sidecar said:\n%s", left, s.Stderr())
+				t.Errorf("left in the source: %v; the sidecar said, want none:\n%s", left, s.Stderr())
 			}
 		})
 	}

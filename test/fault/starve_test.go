@@ -74,7 +74,7 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 		return strings.Contains(r.side.Stderr(), "raise fs.inotify.max_user_instances")
 	})
 	if watching := r.metric("ullage_source_watching"); watching != 0 {
-		t.Errorf("ullage_source_watching is %v", watching)
+		t.Errorf("ullage_source_watching is %v, want 0", watching)
 	}
 	r.persists(2 * perSecond)
 	r.balances()

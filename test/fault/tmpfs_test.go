@@ -105,7 +105,7 @@ func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	healthy.Add(time.Minute, fmt.Sprintf("%.1f", rate), account.Written.Total(), account.Dropped.Total().Total(), account.Cut, p.flood.Latency(0).Slowest)
 	healthy.Print(t)
 	if dropped > 0 || lost > 0 || account.Dropped.Total().Total() > 0 {
-		t.Errorf("%d lines were dropped, the full tmpfs cost %d records", account.Dropped.Total().Total(), lost)
+		t.Errorf("%d lines were dropped, the full tmpfs cost %d records, want dropped 0, lost 0 and Total 0", account.Dropped.Total().Total(), lost)
 	}
 }
 

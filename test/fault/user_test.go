@@ -116,7 +116,7 @@ func TestAModeIsNotTakenForAnotherUser(t *testing.T) {
 		return strings.Contains(side.Stderr(), "source file may not be punched") && strings.Contains(side.Stderr(), "source entry is not followed")
 	})
 	if strings.Contains(side.Stderr(), "the JVM runs as") {
-		t.Errorf("the log names another user:\n%s", side.Stderr())
+		t.Errorf("the log names another user, want no \"the JVM runs as\" in it:\n%s", side.Stderr())
 	}
 	_, body, err := side.Get("/status")
 	if n, merr := side.Metric("ullage_jvm_user_differs"); err != nil || merr != nil || strings.Contains(body, "jvmUser") || n != 0 {

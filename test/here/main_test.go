@@ -52,7 +52,7 @@ func TestFailuresArePrinted(t *testing.T) {
 	var out strings.Builder
 	skipped, err := follow(strings.NewReader(stream), &out)
 	if err != nil || len(skipped) != 0 {
-		t.Fatalf("skipped are %v, error %v", skipped, err)
+		t.Fatalf("skipped are %v, error %v, want none", skipped, err)
 	}
 	if want := "a.go:1: no\n--- FAIL: TestA\n    a_test.go:7: needs less\nfatal error: concurrent map writes\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)

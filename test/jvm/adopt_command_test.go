@@ -103,7 +103,7 @@ func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 		})
 		before := jvm.list()
 		if strings.Contains(before, "ullage") {
-			t.Errorf("the JVM lists an output of ullage:\n%s", before)
+			t.Errorf("the JVM lists an output of ullage, want no \"ullage\" in it:\n%s", before)
 		}
 		adopt := adopting(r, "unprepared-"+jdk.String(), "gc*=debug", "--for", "1h")
 		adopted(r, adopt)
@@ -124,7 +124,7 @@ func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
 		}
 		if left := left(r, jvm); len(left) > 0 {
-			t.Errorf("left behind: %q", left)
+			t.Errorf("left behind: %q, want none", left)
 		}
 	})
 }
@@ -232,7 +232,7 @@ func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-first.read; !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("the reader has ended with %v", err)
+			t.Errorf("the reader has ended with %v, want ErrUnexpectedEOF", err)
 		}
 		if out, err := exec.Command(program, "check", copied).CombinedOutput(); err != nil {
 			t.Errorf("check: %v\n%s", err, out)
@@ -272,7 +272,7 @@ func TestAdoptAfterAKill(t *testing.T) {
 		adopted(r, adopt)
 		adopt.Kill()
 		if len(left(r, jvm)) != 1 {
-			t.Errorf("left behind: %q", left(r, jvm))
+			t.Errorf("left behind: %q, want 1", left(r, jvm))
 		}
 		adoptEnds(r, adopting(r, pid, "--for", "2s"), 0)
 		reported(r, "Pause Young")
@@ -280,7 +280,7 @@ func TestAdoptAfterAKill(t *testing.T) {
 			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
 		}
 		if left := left(r, jvm); len(left) > 0 {
-			t.Errorf("left behind: %q", left)
+			t.Errorf("left behind: %q, want none", left)
 		}
 
 		adopt = adopting(r, pid, "--for", "1h")
@@ -309,11 +309,11 @@ func TestAdoptAJVMThatEnds(t *testing.T) {
 		})
 		jvm.Kill()
 		if said := adoptEnds(r, adopt, 0); !strings.Contains(said, "has ended") {
-			t.Errorf("it said:\n%s", said)
+			t.Errorf("it said, want \"has ended\" in it:\n%s", said)
 		}
 		reported(r, "Pause Young")
 		if left := left(r, jvm); len(left) > 0 {
-			t.Errorf("left behind: %q", left)
+			t.Errorf("left behind: %q, want none", left)
 		}
 	})
 }
@@ -418,11 +418,11 @@ func TestAdoptAllJVMs(t *testing.T) {
 		all := inNamespaces(r, `until test "$("$ULLAGE" adopt --all --for 1s --dest "$COPY/trial" 2>&1 | grep -c "^adopted pid")" = 2; do sleep 0.1; done
 exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`, 2, 100)
 		if said := adoptEnds(r, all, 0); strings.Count(said, "adopted pid") != 2 || !strings.Contains(said, "released: 2 JVMs: ") {
-			t.Errorf("it said:\n%s", said)
+			t.Errorf("it said, want \"adopted pid\" twice and \"released: 2 JVMs: \" in it:\n%s", said)
 		}
 		copies, err := filepath.Glob(filepath.Join(r.dest, "copy", "*"))
 		if err != nil || len(copies) != 2 {
-			t.Errorf("copies: %q, %v", copies, err)
+			t.Errorf("copies: %q, %v, want 2", copies, err)
 		}
 	})
 }
@@ -490,14 +490,14 @@ func TestAdoptWithASinkThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := adoptEnds(r, adopt, 1); !strings.Contains(said, "sink otlp+http has not received ") || strings.Contains(said, "the lines that were not shipped") {
-		t.Errorf("it said:\n%s", said)
+		t.Errorf("it said, want \"sink otlp+http has not received \" in it and no \"the lines that were not shipped\" in it:\n%s", said)
 	}
 	reported(r, "Pause Young")
 	if is := jvm.list(); is != before {
 		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
 	}
 	if left := left(r, jvm); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
+		t.Errorf("left behind: %q, want none", left)
 	}
 }
 
@@ -587,7 +587,7 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 			} else {
 				adoptEnds(r, adopting(r, pid, "--for", "1s"), 0)
 				if left := left(r, jvm); len(left) > 0 {
-					t.Fatalf("round %d: left behind: %q", round, left)
+					t.Fatalf("round %d: left behind, want none: %q", round, left)
 				}
 			}
 			if is := jvm.list(); is != before {

@@ -37,7 +37,7 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 		r.want("gc*=debug", "1h")
 		r.shipped(stream, "[debug")
 		if l := r.levels(); len(l.Errors) > 0 || len(l.JVMs) != 1 || l.JVMs[0].Adopted != "gc*=info,safepoint=info" {
-			t.Errorf("the levels are %+v", l)
+			t.Errorf(`the levels are %+v, want no Errors, 1 in JVMs and Adopted "gc*=info,safepoint=info"`, l)
 		}
 		r.stop()
 		if is := jvm.list(); is != before {
@@ -47,7 +47,7 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 			t.Errorf("marks:\n%s", text)
 		}
 		if left, err := filepath.Glob(filepath.Join(r.source, "gc-*")); err != nil || len(left) > 0 {
-			t.Errorf("left in the source: %q, %v", left, err)
+			t.Errorf("left in the source: %q, %v, want none", left, err)
 		}
 	})
 }

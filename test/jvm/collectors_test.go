@@ -36,7 +36,7 @@ func TestEveryCollector(t *testing.T) {
 				r.same(r.written(c.Name+".log"), persisted)
 				kinds := r.classified(persisted)
 				if kinds[ul.Text] > 0 || kinds[ul.Drop] > 0 {
-					t.Errorf("kinds of lines: %v", kinds)
+					t.Errorf("kinds of lines: %v, want kinds[ul.Text] 0 and kinds[ul.Drop] 0", kinds)
 				}
 			})
 		}
@@ -114,7 +114,7 @@ func TestSeveralJVMsAtOnce(t *testing.T) {
 			name := streamOf(jvm)
 			r.same(r.written(name), r.persisted(name))
 			if paths, err := lab.Segments(r.dest, name); err != nil || len(paths) != 1 {
-				t.Errorf("%d segments of %s: %v", len(paths), name, err)
+				t.Errorf("%d segments of %s, want 1: %v", len(paths), name, err)
 			}
 		}
 	})

@@ -79,7 +79,7 @@ func TestTheArchiveOfAnIncident(t *testing.T) {
 		lab.Eventually(r, patience, "the JVM is marked", func() bool { return strings.Contains(marksOf(r), "jvm-") })
 		files, m, said := anIncident(r, "--threads", "--histogram")
 		if !strings.HasSuffix(said, "\ncomplete: every line of that time is in it\n") || len(m.Lacks) > 0 {
-			t.Errorf("%s%q", said, m.Lacks)
+			t.Errorf("%s%q, want \"\\ncomplete: every line of that time is in it\\n\" at its end and no Lacks", said, m.Lacks)
 		}
 		if detail := files["lines/gc.log+detail.txt"]; !strings.Contains(detail, "][debug") || detail != shows(r, m, "gc.log+detail", "logs") {
 			t.Errorf("the lines of the hindsight are not those of 'ullage logs': %.1000s", detail)
@@ -118,7 +118,7 @@ func TestTheArchiveOfAnIncident(t *testing.T) {
 			}
 		}
 		if !strings.Contains(report, "SIGSEGV") || !strings.Contains(report, "\nEnvironment Variables:\n[left out") || !strings.Contains(report, "\nSignal Handlers:\n") {
-			t.Errorf("the report of the crash: %.3000s", report)
+			t.Errorf("the report of the crash: %.3000s, want \"SIGSEGV\" in it, \"\\nEnvironment Variables:\\n[left out\" in it and \"\\nSignal Handlers:\\n\" in it", report)
 		}
 		r.stop()
 	})

@@ -67,7 +67,7 @@ func TestLevelsOfOddOutputs(t *testing.T) {
 			t.Errorf("without a name, %d outputs are raised:\n%s", n, raised)
 		}
 		if l := r.levels(); len(l.Errors) > 0 {
-			t.Errorf("errors: %q", l.Errors)
+			t.Errorf("errors: %q, want none", l.Errors)
 		}
 		r.log(0, "reset")
 		r.configured(jvm, before)

@@ -37,7 +37,7 @@ func TestLevelsAcrossNamespaces(t *testing.T) {
 		r.annotate(nil)
 		r.configured(second, before)
 		if l := r.levels(); len(l.Errors) > 0 {
-			t.Errorf("errors: %q", l.Errors)
+			t.Errorf("errors: %q, want none", l.Errors)
 		}
 	})
 }
@@ -152,7 +152,7 @@ func TestLevelsOfAJVMThatCannotBeAttachedTo(t *testing.T) {
 				}
 				jvm.Kill()
 				if said := jvm.said.String(); strings.Contains(said, "thread dump") {
-					t.Errorf("the JVM said %q", said)
+					t.Errorf(`the JVM said %q, want no "thread dump" in it`, said)
 				}
 			})
 		})

@@ -39,7 +39,7 @@ func TestLevelsDrainTriesAgain(t *testing.T) {
 		}
 		jvm.signal(syscall.SIGCONT)
 		if code, err := r.side.Wait(patience); err != nil || code != 0 {
-			t.Errorf("the sidecar ends with %d: %v", code, err)
+			t.Errorf("the sidecar ends with %d, want 0: %v", code, err)
 		}
 		if is := jvm.configuration(); is != before {
 			t.Errorf("after the drain, the configuration is\n%sand was\n%s", is, before)

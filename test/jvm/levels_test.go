@@ -36,7 +36,7 @@ func TestLevelsRaiseByAnnotation(t *testing.T) {
 				lasted := time.Since(asked)
 				t.Logf("restored after %s", lasted.Round(time.Millisecond))
 				if !strings.Contains(raised, "gc*=debug") || lasted < 2*time.Second {
-					t.Errorf("raised for %s to\n%s", lasted, raised)
+					t.Errorf("raised for %s to, want \"gc*=debug\" in it and lasted at least 2 s\n%s", lasted, raised)
 				}
 				if is := jvm.jcmd(); is != before {
 					t.Errorf("the configuration is\n%sand was\n%s", is, before)
@@ -81,7 +81,7 @@ func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
 				is := jvm.configuration()
 				jvm.Kill()
 				if said := jvm.said.String(); said != "" {
-					t.Errorf("the JVM said %q", said)
+					t.Errorf("the JVM said %q, want nothing", said)
 				}
 				r.stop()
 				twin := r.launch(place{}, append(flags, r.gcLog()), "Churn", "600000", "0")

@@ -59,7 +59,7 @@ func TestWhatHappensIsMarked(t *testing.T) {
 		out := marksOf(r)
 		for _, line := range want {
 			if n := len(regexp.MustCompile("(?m)^\\S+ +"+line).FindAllString(out, -1)); n != 1 {
-				t.Errorf("%d marks match %q", n, line)
+				t.Errorf("%d marks match %q, want 1", n, line)
 			}
 		}
 		if strings.Contains(out, "secret") || strings.Count(out, "crash-report") != 1 {
@@ -70,7 +70,7 @@ func TestWhatHappensIsMarked(t *testing.T) {
 		}
 		plain, err := exec.Command(program, "logs", "--stream", "gc*", r.dest).Output()
 		if err != nil || strings.Contains(string(plain), "mark: ") {
-			t.Errorf("the JVMs' logs: %v", err)
+			t.Errorf(`the JVMs' logs: %v, want no "mark: " in it`, err)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func TestSocketsOfKilledJVMsAreNotJVMs(t *testing.T) {
 		r.configured(stopped, before)
 		lab.Eventually(t, patience, "no error is left", func() bool { return len(r.levels().Errors) == 0 })
 		if n := r.metric(`ullage_attach_errors_total{kind="no_jvm"}`) + r.metric(`ullage_attach_errors_total{kind="error"}`); n > 0 {
-			t.Errorf("%v errors are counted", n)
+			t.Errorf("%v errors are counted, want 0", n)
 		}
 		if left, err := filepath.Glob(at.tmp + "/.java_pid*"); err != nil || len(left) != 20+4 {
 			t.Errorf("%d sockets are left, %v", len(left), err)

@@ -66,7 +66,7 @@ func TestOptionsOfTheImageSurvive(t *testing.T) {
 		cmd.Env = append(os.Environ(), "JAVA_TOOL_OPTIONS=-Dfrom.image=agent -Xlog:disable", s.defaultVariable(t))
 		out, err := cmd.Output()
 		if err != nil || !strings.Contains(string(out), "said agent") {
-			t.Fatalf("the JVM printed %s, error %v", out, err)
+			t.Fatalf(`the JVM printed %s, error %v, want "said agent" in it`, out, err)
 		}
 		if logs := s.logs(t); logs != 1 { // although the image sets -Xlog:disable, which precedes our options
 			t.Errorf("there are %d logs, want 1", logs)

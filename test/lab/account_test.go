@@ -115,7 +115,7 @@ func TestSettleWithCutLines(t *testing.T) {
 	r := report(5, 1000, Loss{Record: 10, Records: 1, Written: 33}, Loss{Record: 20, Records: 50, Written: 3}, Loss{Record: 100, Records: 7}, Loss{Record: 998, Records: 2, Written: 40})
 	cut, levels, held := lines(r)
 	if len(held) != 40 {
-		t.Fatalf("%q is held", held)
+		t.Fatalf("%q is held, want 40", held)
 	}
 	text := strings.Join(cut, "")
 	for _, c := range []struct {

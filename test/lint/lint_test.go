@@ -157,7 +157,7 @@ func TestJudgement(t *testing.T) {
 func TestExceptionsAreSorted(t *testing.T) {
 	for _, bad := range []string{"b up 16\na up 16\n", "a up 16\na up 17\n", "a up\n", "a up many\n"} {
 		if got, err := exceptions(bad); err == nil {
-			t.Errorf("%q is taken as %v", bad, got)
+			t.Errorf("%q is taken as %v, want an error", bad, got)
 		}
 	}
 }

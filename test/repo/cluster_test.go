@@ -197,7 +197,7 @@ func TestLocalDownRemovesOnlyWhatUpMade(t *testing.T) {
 				t.Errorf("the links to logs are not removed after the logs:\n%s", out)
 			}
 			if strings.Contains(out, "rmdir /var/log/containers") {
-				t.Errorf("a foreign directory was removed:\n%s", out)
+				t.Errorf("a foreign directory was removed, want no \"rmdir /var/log/containers\" in it:\n%s", out)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestTheNodeImageIsFoundWithoutGNUSed(t *testing.T) {
 	m.program("sed", `exec /usr/bin/env -i PATH=/usr/bin:/bin sed "${@//\\t/t}"`)
 	out, err := m.bash("../cluster/cluster.sh node-image 2>/dev/null")
 	if image, _, _ := strings.Cut(out, "\n"); err != nil || image != "node:1" {
-		t.Errorf("got %q, error %v", out, err)
+		t.Errorf(`got %q, error %v, want "node:1"`, out, err)
 	}
 }
 
@@ -237,7 +237,7 @@ esac`)
 			out, err := m.bash("CLUSTER=existing KUBECONFIG=x ../cluster/cluster.sh load a.tar")
 			if want == "" {
 				if err == nil || !strings.Contains(out, "push them to a registry") {
-					t.Errorf("got %v: %s", err, out)
+					t.Errorf(`got %v, want an error and "push them to a registry" in it: %s`, err, out)
 				}
 				return
 			}

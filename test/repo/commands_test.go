@@ -53,7 +53,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			for _, call := range called.FindAllStringSubmatch(strings.ReplaceAll(code[1], "\\\n", " "), -1) {
 				calls++
 				if wrong := wrongCall(call[1], call[2], offer); wrong != "" {
-					t.Errorf("%s: %s %s: %s", page, call[1], call[2], wrong)
+					t.Errorf("%s: %s %s, want nothing: %s", page, call[1], call[2], wrong)
 				}
 			}
 		}

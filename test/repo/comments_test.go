@@ -40,7 +40,7 @@ func TestDocsListTheComments(t *testing.T) {
 			}
 			rows := commentRows(file, c.typ, c.prefix)
 			if len(rows) < 2 {
-				t.Fatalf("%s has %d commented constants or fields of %q", c.source, len(rows), c.typ)
+				t.Fatalf("%s has %d commented constants or fields of %q, want at least 2", c.source, len(rows), c.typ)
 			}
 			holdTable(t, c.page, c.name, "DocsListTheComments", c.header+"\n|---|---|\n"+strings.Join(rows, ""))
 		})

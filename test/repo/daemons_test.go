@@ -23,7 +23,7 @@ start daemon sh -c 'ls -l /proc/$$/fd; echo done'
 wait $!; cat $state/log/daemon.log`
 	out, err := exec.Command("bash", "-euc", script).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "done") {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v, want \"done\" in it\n%s", err, out)
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		if strings.Contains(string(out), dir+"/"+name+"\n") {

@@ -43,7 +43,7 @@ func TestDocsListTheJSON(t *testing.T) {
 		for _, f := range p.fields {
 			names := jsonFields(t, f[0], f[1])
 			if len(names) < 2 {
-				t.Fatalf("%s: %q has the fields %q", f[0], f[1], names)
+				t.Fatalf("%s: %q has the fields %q, want at least 2", f[0], f[1], names)
 			}
 			lists = append(lists, "`"+strings.Join(names, "`, `")+"`")
 		}

@@ -56,7 +56,7 @@ func TestDocumentsHaveOneSentenceALine(t *testing.T) {
 				continue
 			}
 			if at := nextSentence.FindString(leadIn.ReplaceAllString(line, "")); at != "" {
-				t.Errorf("%s:%d: two sentences in a line, at %q", page, i+1, at)
+				t.Errorf("%s:%d: two sentences in a line, at %q, want nothing", page, i+1, at)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) == 0 {
-		t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		t.Fatalf("%s: %d files, %v, want some", pattern, len(found), err)
 	}
 	return found
 }

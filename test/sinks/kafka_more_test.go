@@ -89,7 +89,7 @@ func (b *broker) quota(bytes float64) {
 	resp, err := req.RequestWith(context.Background(), client)
 	b.must(err)
 	if code := resp.Entries[0].ErrorCode; code != 0 {
-		b.Fatalf("setting a quota: error %d", code)
+		b.Fatalf("setting a quota: error %d, want 0", code)
 	}
 }
 

@@ -130,7 +130,7 @@ func (b *broker) topic(name string, configs ...string) {
 	resp, err := req.RequestWith(context.Background(), client)
 	b.must(err)
 	if code := resp.Topics[0].ErrorCode; code != 0 {
-		b.Fatalf("creating topic %s: error %d", name, code)
+		b.Fatalf("creating topic %s: error %d, want 0", name, code)
 	}
 }
 
@@ -203,6 +203,6 @@ func (b *broker) deny(user string, kind kmsg.ACLResourceType) {
 	resp, err := req.RequestWith(context.Background(), client)
 	b.must(err)
 	if code := resp.Results[0].ErrorCode; code != 0 {
-		b.Fatalf("creating an ACL: error %d", code)
+		b.Fatalf("creating an ACL: error %d, want 0", code)
 	}
 }

@@ -155,7 +155,7 @@ func TestKafkaDeniesTransactions(t *testing.T) {
 	s := newShop(t, b, "lines")
 	s.arrives(10_000)
 	if _, status, err := s.side.Get("/status"); err != nil || !strings.Contains(status, "at least once: the broker denies transactions") {
-		t.Errorf("the status is %s, error %v", status, err)
+		t.Errorf(`the status is %s, error %v, want "at least once: the broker denies transactions" in it`, status, err)
 	}
 	s.side.Kill()
 	s.start()

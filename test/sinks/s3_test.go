@@ -68,7 +68,7 @@ func TestS3IsReadBack(t *testing.T) {
 	}
 	index, err := filepath.Glob(filepath.Join(g.root, bucketName, "prod", "index", "namespace=shop", "pod=web-0", "container=*", "date=*", "*.json"))
 	if err != nil || len(index) == 0 {
-		t.Fatalf("index objects: %v, error %v", index, err)
+		t.Fatalf("index objects: %v, error %v, want some", index, err)
 	}
 	var text []byte
 	for _, path := range index { // one of them is the index of the marks
@@ -121,7 +121,7 @@ func TestS3IsReportedAndCompared(t *testing.T) {
 		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), append(env, "TMPDIR="+t.TempDir())...), &stdout, &stderr
 		failed = cmd.Run()
 		if left, err := filepath.Glob(filepath.Join(cmd.Env[len(cmd.Env)-1][len("TMPDIR="):], "*")); err != nil || len(left) > 0 {
-			t.Errorf("temporary files are left: %q, %v", left, err)
+			t.Errorf("temporary files are left: %q, %v, want none", left, err)
 		}
 		return stdout.String() + stderr.String(), failed
 	}
@@ -165,7 +165,7 @@ func TestS3IsReportedAndCompared(t *testing.T) {
 	}
 	segments, err := filepath.Glob(filepath.Join(g.bucket(), "prod", "log", "namespace=shop", "pod=web-2", "*", "stream="+stream, "*", "*"))
 	if err != nil || len(segments) == 0 {
-		t.Fatalf("segments %q, %v", segments, err)
+		t.Fatalf("segments %q, %v, want some", segments, err)
 	}
 	if err := os.Truncate(segments[len(segments)-1], 100); err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func ours(t *testing.T) []string {
 	const pattern = "../../bin/java/ullage-log*.jar"
 	jars, err := filepath.Glob(pattern)
 	if err != nil || len(jars) < 2 {
-		t.Fatalf("%s: %q, %v: run make java first", pattern, jars, err)
+		t.Fatalf("%s: %q, %v: run make java first, want at least 2", pattern, jars, err)
 	}
 	return jars
 }

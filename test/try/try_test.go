@@ -144,7 +144,7 @@ func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
 			t.Errorf("with the record %q: %v", record, err)
 		}
 		if got := called(); strings.Contains(got, "cluster.sh down") {
-			t.Errorf("with the record %q, the cluster was stopped:\n%s", record, got)
+			t.Errorf("with the record %q, the cluster was stopped, want no \"cluster.sh down\" in it:\n%s", record, got)
 		}
 	}
 }
@@ -154,10 +154,10 @@ func TestUpRefuses(t *testing.T) {
 		tr, called := checkout(t, true)
 		namespaceIs(t, tr, "")
 		if err := tr.install(t.Context()); err == nil || !strings.Contains(err.Error(), "was not made by `make try`") {
-			t.Errorf("the error is %v", err)
+			t.Errorf("the error is %v, want \"was not made by `make try`\" in it", err)
 		}
 		if got := called(); strings.Contains(got, "helm") || strings.Contains(got, "kubectl create") {
-			t.Errorf("something was installed:\n%s", got)
+			t.Errorf("something was installed, want no \"helm\" in it and no \"kubectl create\" in it:\n%s", got)
 		}
 	})
 	t.Run("another cluster than the one in use", func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestUpRefuses(t *testing.T) {
 		}
 		t.Setenv("CLUSTER", "kind")
 		if err := tr.cluster(t.Context()); err == nil || !strings.Contains(err.Error(), "make cluster-down CLUSTER=local") {
-			t.Errorf("the error is %v", err)
+			t.Errorf(`the error is %v, want "make cluster-down CLUSTER=local" in it`, err)
 		}
 		if got := called(); got != "" || tr.record().read() != "" {
 			t.Errorf("cluster.sh was called, or the record has changed; it is %q:\n%s", tr.record().read(), got)
@@ -200,6 +200,6 @@ func TestFailureHasAHint(t *testing.T) {
 		return err
 	})
 	if err == nil || !strings.HasSuffix(err.Error(), "\nDo this.") || !strings.Contains(called(), "No such file") {
-		t.Errorf("the error is %v, after\n%s", err, called())
+		t.Errorf("the error is %v, after, want \"\\nDo this.\" at its end and \"No such file\" in it\n%s", err, called())
 	}
 }

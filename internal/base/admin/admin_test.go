@@ -131,7 +131,7 @@ func TestStatusRoundTrips(t *testing.T) {
 	r := start(t, nil, func() any { return want })
 	_, body, header := r.do(t, "GET", "/status")
 	if got := header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("the content type is %q", got)
+		t.Errorf(`the content type is %q, want "application/json"`, got)
 	}
 	var got Status
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
@@ -148,7 +148,7 @@ func TestStatusRoundTrips(t *testing.T) {
 func TestStatusThatCannotBeEncodedIsAnErrorNotAHalfAnswer(t *testing.T) {
 	r := start(t, nil, func() any { return map[string]any{"a": 1, "b": make(chan int)} })
 	if code, body, _ := r.do(t, "GET", "/status"); code != 500 || strings.Contains(body, "{") {
-		t.Errorf("the status has code %d and body %q", code, body)
+		t.Errorf(`the status has code %d and body %q, want code 500 and no "{" in it`, code, body)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestABrokenCollectorHidesNothingElseAndIsLoggedOnce(t *testing.T) {
 	r.reg.MustRegister(c, broken{})
 	for range 3 {
 		if code, body, _ := r.do(t, "GET", "/metrics"); code != 200 || !strings.Contains(body, "ullage_good_total 0") {
-			t.Errorf("the metrics have code %d and body %q", code, body)
+			t.Errorf(`the metrics have code %d and body %q, want code 200 and "ullage_good_total 0" in it`, code, body)
 		}
 	}
 	if log := r.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "cannot collect") {
@@ -189,7 +189,7 @@ func TestATakenPortIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := log.String(); !strings.Contains(text, "is taken") || !strings.Contains(text, "--listen") {
-		t.Errorf("the log has %q", text)
+		t.Errorf(`the log has %q, want "is taken" in it and "--listen" in it`, text)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -235,7 +235,7 @@ func TestAnAddressThatCannotBeHadIsAnErrorAtTheStart(t *testing.T) {
 func TestOffListensNowhere(t *testing.T) {
 	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler))
 	if err != nil || s.Addr() != nil {
-		t.Fatalf("address %v, error %v", s.Addr(), err)
+		t.Fatalf("address %v, error %v, want nil", s.Addr(), err)
 	}
 	ends(t, s)
 }

@@ -46,7 +46,7 @@ func TestProcessesOfTheMachineAskWithoutAPort(t *testing.T) {
 		t.Error(err)
 	}
 	if err := ask(first, Client{}); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("for the former destination: %v", err)
+		t.Errorf("for the former destination: %v, want ErrUnreachable", err)
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -55,7 +55,7 @@ func TestProcessesOfTheMachineAskWithoutAPort(t *testing.T) {
 	s.ListenAt(first)
 	for _, addr := range []string{first, second} {
 		if err := ask(addr, Client{}); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("after the end: %v", err)
+			t.Errorf("after the end: %v, want ErrUnreachable", err)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestATakenLocalAddressIsListenedAtOnceItIsFree(t *testing.T) {
 	})
 	ends(t, s)
 	if _, _, err := c.Status(context.Background()); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("after the end: %v, want ErrUnreachable", err)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestThePageRunsItsOwnScriptAndNoOther(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "unsafe") {
-		t.Errorf("the policy %q allows unsafe sources", policy)
+		t.Errorf(`the policy %q allows unsafe sources, want no "unsafe" in it`, policy)
 	}
 	for tag, directive := range map[string]string{"script": "script-src", "style": "style-src"} {
 		sum := sha256.Sum256([]byte(between(t, body, tag)))
@@ -78,7 +78,7 @@ func TestThePageRunsItsOwnScriptAndNoOther(t *testing.T) {
 	}
 	outside := regexp.MustCompile(`(?:src|href)="(?:[a-z]+:)?//|url\(|@import`)
 	if found := outside.FindString(body); found != "" {
-		t.Errorf("the page loads from outside: %s", found)
+		t.Errorf("the page loads from outside: %s, want nothing", found)
 	}
 }
 

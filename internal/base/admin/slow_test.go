@@ -50,7 +50,7 @@ func TestAnEndlessHeaderIsRefused(t *testing.T) {
 	c := dial(t, r, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("x", 2*maxHeaderBytes))
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(c, head); err != nil || string(head) != "HTTP/1.1 431" {
-		t.Errorf("the answer begins with %q, error %v", head, err)
+		t.Errorf(`the answer begins with %q, error %v, want "HTTP/1.1 431"`, head, err)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestAStrangerCannotWriteToTheLog(t *testing.T) {
 		}
 	}
 	if err := r.stop(); err != nil || r.log.String() != "" {
-		t.Errorf("Run: %v, log %q", err, r.log)
+		t.Errorf("Run: %v, log %q, want nothing", err, r.log)
 	}
 }
 
@@ -97,10 +97,10 @@ func TestAClientThatNeverReadsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	r := startBig(t)
 	if got := scrape(t, r, "GET"); got != "HTTP/1.1 200" {
-		t.Fatalf("the client gets %q", got)
+		t.Fatalf(`the client gets %q, want "HTTP/1.1 200"`, got)
 	}
 	if code, _, _ := r.do(t, "GET", "/healthz"); code != 200 {
-		t.Errorf("/healthz has code %d", code)
+		t.Errorf("/healthz has code %d, want 200", code)
 	}
 	if err := r.stop(); err != nil {
 		t.Errorf("Run: %v", err)
@@ -209,7 +209,7 @@ func TestSlowScrapersAreFew(t *testing.T) {
 	r := startBig(t)
 	for range maxScrapes {
 		if got := scrape(t, r, "GET"); got != "HTTP/1.1 200" {
-			t.Fatalf("a scraper gets %q", got)
+			t.Fatalf(`a scraper gets %q, want "HTTP/1.1 200"`, got)
 		}
 	}
 	if got := scrape(t, r, "HEAD"); got != "HTTP/1.1 503" {

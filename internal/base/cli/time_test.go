@@ -31,7 +31,7 @@ func TestTime(t *testing.T) {
 	}
 	for _, text := range []string{"", "-10m", "-7d", "yesterday", "10", "2026-13-01", "24:00", "16:60", "1645"} {
 		if got, err := Time(text, now); err == nil {
-			t.Errorf("%q is parsed as %v", text, got)
+			t.Errorf("%q is parsed as %v, want an error", text, got)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func useUpDescriptors(t *testing.T) {
 		}
 	})
 	if _, err := open(time.Hour, false); !errors.Is(err, syscall.EMFILE) {
-		t.Fatalf("a descriptor was opened: %v", err)
+		t.Fatalf("a descriptor was opened: %v, want EMFILE", err)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestATimerEndsOnceForEachReset(t *testing.T) {
 			defer timer.Stop()
 			for range 3 {
 				if lasted := (<-timer.C).Sub(began); lasted < 5*time.Millisecond {
-					t.Fatalf("5 ms ended after %v", lasted)
+					t.Fatalf("5 ms ended after %v, want at least 5 ms", lasted)
 				}
 				select {
 				case <-timer.C:
@@ -115,7 +115,7 @@ func TestTickersTickAtTheSameMoments(t *testing.T) {
 				t.Errorf("at %d, a ticker of %v ticks at %d", now, interval, next)
 			}
 			if off := (next - phase) % d; off != 0 {
-				t.Errorf("at %d, a ticker of %v ticks %d ns off the others", now, interval, off)
+				t.Errorf("at %d, a ticker of %v ticks %d ns off the others, want 0", now, interval, off)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestLog(t *testing.T) {
 		fs := flag.NewFlagSet("run", flag.ContinueOnError)
 		l.Flags(fs)
 		if bad := Parse(fs, strings.Fields(args), none); bad != nil {
-			t.Errorf("the errors of %q are %v", args, bad)
+			t.Errorf("the errors of %q are %v, want nil", args, bad)
 		}
 		log := l.Logger(&b)
 		log.Debug("d")

@@ -49,7 +49,7 @@ func FuzzParseSize(f *testing.F) {
 			return
 		}
 		if v < 0 {
-			t.Fatalf("ParseSize(%q) = %d", text, v)
+			t.Fatalf("ParseSize(%q) = %d, want at least 0", text, v)
 		}
 		if back, err := ParseSize(v.String()); err != nil || back != v {
 			t.Fatalf("%q is read as %d, written as %q and read back as %d, error %v", text, v, v, back, err)

@@ -87,7 +87,7 @@ func (o *other) owns(t *testing.T) (ousted string) {
 	t.Helper()
 	line, err := o.said.ReadString('\n')
 	if _, scanned := fmt.Sscanf(line, "owner %q <nil>\n", &ousted); err != nil || scanned != nil {
-		t.Fatalf("the process printed %q, error %v", line, err)
+		t.Fatalf("the process printed %q, error %v, want nil", line, err)
 	}
 	return ousted
 }
@@ -168,7 +168,7 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	for _, silent := range []time.Duration{0, 0, ownerPatience / 2} { // as if this much time had passed
 		c.silent = silent
 		if _, err := c.Claim(dir); !errors.Is(err, ErrOwned) {
-			t.Fatalf("after %s: %v", silent, err)
+			t.Fatalf("after %s, want ErrOwned: %v", silent, err)
 		}
 	}
 	path := filepath.Join(dir.Name(), ownerName)
@@ -178,12 +178,12 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	}
 	c.silent = ownerPatience
 	if _, err := c.Claim(dir); !errors.Is(err, ErrOwned) {
-		t.Fatalf("after a sign of life: %v", err)
+		t.Fatalf("after a sign of life: %v, want ErrOwned", err)
 	}
 	c.silent = ownerPatience
 	o, err := c.Claim(dir)
 	if err != nil || !strings.Contains(o.Ousted, "no sign of life") {
-		t.Fatalf("the owner is %+v, error %v", o, err)
+		t.Fatalf(`the owner is %+v, error %v, want "no sign of life" in it`, o, err)
 	}
 	defer o.Close()
 	third := startOther(t, source)
@@ -240,7 +240,7 @@ func TestALockOfAnotherProgramDoesNotKeepASidecarOut(t *testing.T) {
 					break
 				}
 				if _, err := claim(); !errors.Is(err, ErrOwned) {
-					t.Fatalf("a lock that may be another sidecar's: %v", err)
+					t.Fatalf("a lock that may be another sidecar's: %v, want ErrOwned", err)
 				}
 				claimant.waited = strangerPatience - 10*time.Second // as if this much time had passed
 			}
@@ -249,7 +249,7 @@ func TestALockOfAnotherProgramDoesNotKeepASidecarOut(t *testing.T) {
 			}
 			o, err := claim()
 			if err != nil || !strings.Contains(o.Ousted, "a sidecar") {
-				t.Fatalf("the owner is %+v, error %v", o, err)
+				t.Fatalf(`the owner is %+v, error %v, want "a sidecar" in it`, o, err)
 			}
 			o.Close()
 		})

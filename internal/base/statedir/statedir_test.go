@@ -33,7 +33,7 @@ func TestDirectoryIsMadeAndFoundAgain(t *testing.T) {
 		dir.Close()
 	}
 	if info, err := os.Stat(filepath.Join(src.Name(), Name)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the state directory is %v, error %v", info, err)
+		t.Errorf("the state directory is %v, error %v, want 0o700", info, err)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestFileThatIsMissing(t *testing.T) {
 	}
 	defer dir.Close()
 	if _, err := OpenFile(dir, "own", unix.O_RDONLY); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("the error is %v, want ErrNotExist", err)
 	}
 	if _, err := OpenFile(nil, "own", unix.O_RDONLY|unix.O_CREAT); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a directory, the error is %v", err)

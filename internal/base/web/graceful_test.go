@@ -29,7 +29,7 @@ func serve(t *testing.T, within time.Duration, handler http.HandlerFunc) (addr s
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("Serve: %v", err)
+			t.Errorf("Serve: %v, want ErrServerClosed", err)
 		}
 	})
 	return l.Addr().String(), s
@@ -73,7 +73,7 @@ func TestARequestUnderWayGetsItsAnswer(t *testing.T) {
 	}
 	close(release)
 	if answer, err := io.ReadAll(c); err != nil || !strings.HasSuffix(string(answer), "done") {
-		t.Errorf("the answer: %q, %v", answer, err)
+		t.Errorf(`the answer: %q, %v, want "done" at its end`, answer, err)
 	}
 	if err := <-stopped; err != nil {
 		t.Errorf("Stop: %v", err)
@@ -164,7 +164,7 @@ func TestAHijackedConnectionIsNotWaitedFor(t *testing.T) {
 	}
 	mine.Close()
 	if text, err := io.ReadAll(c); err != nil || string(text) != "still here" {
-		t.Errorf("the client read %q, error %v", text, err)
+		t.Errorf(`the client read %q, error %v, want "still here"`, text, err)
 	}
 }
 
@@ -178,6 +178,6 @@ func TestStopOfAServerThatNobodyUsesIsImmediate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) { // closes l
-		t.Errorf("Serve: %v", err)
+		t.Errorf("Serve: %v, want ErrServerClosed", err)
 	}
 }

@@ -183,7 +183,7 @@ func TestOfManyProblemsTheLiveOnesAreListed(t *testing.T) {
 	checkRequest(t, got, problems, Request{LogBad: true, TriggerBad: true}, append(want, "ullage.dev/log", "ullage.dev/trigger-for")...)
 	checkProblems(t, problems)
 	if last := problems[len(problems)-1].Text; !strings.HasSuffix(last, "(and 4982 more annotations with problems are not listed)") {
-		t.Errorf("the last problem says %q", last)
+		t.Errorf(`the last problem says %q, want "(and 4982 more annotations with problems are not listed)" at its end`, last)
 	}
 }
 

@@ -118,7 +118,7 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, p := range parsed(t, c.file, c.want, c.bad...) {
 				if p.Text != "longer than 16384 bytes; shorten the value" {
-					t.Errorf("the problem with %s is %q", p.Key, p.Text)
+					t.Errorf(`the problem with %s is %q, want "longer than 16384 bytes; shorten the value"`, p.Key, p.Text)
 				}
 			}
 		})
@@ -206,7 +206,7 @@ func TestAnEndlessFileIsBadAndTakesLittleMemory(t *testing.T) {
 			continue
 		}
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 256<<10 {
-			t.Errorf("%.20q: allocated %d bytes", text, grown)
+			t.Errorf("%.20q: allocated %d bytes, want at most 256 KiB", text, grown)
 		}
 	}
 }

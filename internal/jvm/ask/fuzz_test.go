@@ -118,7 +118,7 @@ func FuzzParseTriggerRoundTrip(f *testing.F) {
 		got, err := ParseTrigger(want.String())
 		if want.IsZero() || !legal {
 			if err == nil {
-				t.Errorf("%+v reads back as %+v", want, got)
+				t.Errorf("%+v reads back as %+v, want an error", want, got)
 			}
 			return
 		}

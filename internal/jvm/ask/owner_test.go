@@ -16,6 +16,6 @@ func TestWhoOwnsAPod(t *testing.T) {
 		}
 	}
 	if kind, name := Owner("ReplicaSet", "web-5f7", map[string]string{"rollouts-pod-template-hash": "5f7"}); kind+"/"+name != "rollout/web" {
-		t.Errorf("the owner of an Argo Rollout's pod is %s/%s", kind, name)
+		t.Errorf(`the owner of an Argo Rollout's pod is %s/%s, want "rollout/web"`, kind, name)
 	}
 }

@@ -31,10 +31,10 @@ func TestKubectlDescribeShowsEachWarning(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(Status{Warnings: []string{strings.Repeat("\x80", 500)}}.Text(), "\n") { // not UTF-8
 		if len(line) > 138 {
-			t.Errorf("a line has %d bytes: %q", len(line), line)
+			t.Errorf("a line has %d bytes, want at most 138: %q", len(line), line)
 		}
 	}
 	if text := (Status{Image: "ullage", Dest: "pvc:logs"}).Text(); text != "" {
-		t.Errorf("the text of an empty status is %q", text)
+		t.Errorf("the text of an empty status is %q, want nothing", text)
 	}
 }

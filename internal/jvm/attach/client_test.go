@@ -157,7 +157,7 @@ func TestWhateverIsInTheSocketsPlace(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
-				t.Errorf("the command allocated %d bytes", used)
+				t.Errorf("the command allocated %d bytes, want at most 16 MiB", used)
 			}
 			if text := fmt.Sprint(err); err != nil && strings.ContainsAny(text, "\n\r\x00") {
 				t.Errorf("the error has control bytes: %q", text)

@@ -127,7 +127,7 @@ func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
 	}
 	o.Name += "x"
 	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes, but the JVM accepts at most 1024") {
-		t.Errorf("got the error %v", err)
+		t.Errorf(`got the error %v, want "the command has 1025 bytes, but the JVM accepts at most 1024" in it`, err)
 	}
 	if _, err := Configure(o, ask.Selection{}); err != nil {
 		t.Errorf("an output that cannot be raised must still be restorable: %v", err)
@@ -142,7 +142,7 @@ func TestConfigureKeepsSelectionsSmall(t *testing.T) {
 	}
 	o.Selection += ",gc=info"
 	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "have 33 items, at most 32 are safe for the JVM") {
-		t.Errorf("got the error %v", err)
+		t.Errorf(`got the error %v, want "have 33 items, at most 32 are safe for the JVM" in it`, err)
 	}
 	o.Selection += strings.Repeat(",gc=info", 50)
 	if _, err := Configure(o, ask.Selection{}); err != nil {
@@ -167,12 +167,12 @@ func TestNoOtherOutputIsCreatedOrDeleted(t *testing.T) {
 	good := Output{Name: "file=/l/gc.log", Decorators: ask.OutputDecorators, Options: ask.OutputOptions}
 	for _, name := range []string{"", "stdout", "stderr", "#2", "file=", `file=/l" what=all=off`, "file=/l\nVM.log disable", `file=/l\`, "file=" + strings.Repeat("x", MaxCommand)} {
 		if cmd, err := Delete(name); err == nil {
-			t.Errorf("delete %q: %s", name, cmd)
+			t.Errorf("delete %q, want an error: %s", name, cmd)
 		}
 		o := good
 		o.Name = name
 		if cmd, err := Create(o, parsed(t, "gc")); err == nil {
-			t.Errorf("create %q: %s", name, cmd)
+			t.Errorf("create %q, want an error: %s", name, cmd)
 		}
 	}
 	for name, spoil := range map[string]func(*Output){
@@ -184,7 +184,7 @@ func TestNoOtherOutputIsCreatedOrDeleted(t *testing.T) {
 		o := good
 		spoil(&o)
 		if cmd, err := Create(o, parsed(t, "gc")); err == nil {
-			t.Errorf("%s: the command is %s", name, cmd)
+			t.Errorf("%s: the command is %s, want an error", name, cmd)
 		}
 	}
 	if cmd, err := Create(good, ask.Selection{}); err == nil {

@@ -53,6 +53,6 @@ func TestADescriptionIsBoundedAndPrintable(t *testing.T) {
 		}
 	}
 	if text := ParseDescription(described17); strings.Contains(text.Main+text.Version+text.Collector+text.Flags, "secret") {
-		t.Errorf("the description is %+v", text)
+		t.Errorf(`the description is %+v, want no "secret" in it`, text)
 	}
 }

@@ -40,7 +40,7 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 	c.cfg.PID = 10
 	if jvms, _ := c.Find(t.Context()); len(jvms) != 1 || jvms[0].PID != 10 {
-		t.Errorf("a search for process 10 found %v", jvms)
+		t.Errorf("a search for process 10 found %v, want 1 in jvms and PID 10", jvms)
 	}
 	c.cfg.PID = 11
 	if jvms, problems := c.Find(t.Context()); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NoJVM {
@@ -48,7 +48,7 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 	c.cfg.Mode = Off
 	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
-		t.Errorf("a search in mode off found %v, with the problems %v", jvms, problems)
+		t.Errorf("a search in mode off found %v, with the problems %v, want 0", jvms, problems)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "4 are not changed") {
-		t.Errorf("the problems are %v", problems)
+		t.Errorf(`the problems are %v, want 1 in problems and "4 are not changed" in it`, problems)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestMissingDirectory(t *testing.T) {
 	}
 	cfg.Mode = Auto
 	if _, problems := find(t, New(cfg, "")); len(problems) != 0 {
-		t.Errorf("in mode auto, the problems are %v", problems)
+		t.Errorf("in mode auto, the problems are %v, want none", problems)
 	}
 }
 
@@ -230,19 +230,19 @@ func TestParseStatus(t *testing.T) {
 func TestConfig(t *testing.T) {
 	cfg := DefaultConfig()
 	if bad := cfg.Validate(); len(bad) != 0 {
-		t.Errorf("the defaults are bad: %v", bad)
+		t.Errorf("the defaults are bad: %v, want none", bad)
 	}
 	fs := flag.NewFlagSet("x", flag.ContinueOnError)
 	cfg.Flags(fs)
 	bad := settings.Parse(fs, []string{"--attach", "nonsense", "--jvm-tmp", "/jvm"}, func(string) (string, bool) { return "", false })
 	if len(bad) != 1 || !strings.Contains(bad[0].Error(), "use auto, shared-tmp, process-namespace or off") {
-		t.Errorf("the errors are %v", bad)
+		t.Errorf(`the errors are %v, want 1 in bad and "use auto, shared-tmp, process-namespace or off" in it`, bad)
 	}
 	if cfg.Mode != Auto || cfg.Tmp != "/jvm" {
 		t.Errorf("the settings are %+v", cfg)
 	}
 	if bad := (Config{Mode: "x", PID: -1}).Validate(); len(bad) != 4 {
-		t.Errorf("the errors are %v", bad)
+		t.Errorf("the errors are %v, want 4", bad)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestKinds(t *testing.T) {
 		seen[k] = true
 	}
 	if len(seen) != 9 {
-		t.Errorf("there are %d different kinds", len(seen))
+		t.Errorf("there are %d different kinds, want 9", len(seen))
 	}
 }
 
@@ -265,7 +265,7 @@ func TestASocketWithTwoNamesIsOneJVM(t *testing.T) {
 	sockets(t, tmp, ".java_pid1")
 	must(t, os.Link(filepath.Join(tmp, ".java_pid1"), filepath.Join(tmp, ".java_pid2")))
 	if jvms, problems := New(testConfig(tmp), tmp).Find(t.Context()); len(jvms) != 1 || len(problems) > 0 {
-		t.Errorf("found %v, with the problems %v", jvms, problems)
+		t.Errorf("found %v, with the problems %v, want 1 in jvms and no problems", jvms, problems)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestWhereAJVMFindsTheSource(t *testing.T) {
 		}
 	}
 	if is, err := New(testConfig(""), "/dev/shm").SourcePath(JVM{PID: 1}); err != nil || is != "/dev/shm" {
-		t.Errorf("for a socket alone, the path is %q, error %v", is, err)
+		t.Errorf(`for a socket alone, the path is %q, error %v, want "/dev/shm"`, is, err)
 	}
 	if is, err := New(testConfig(""), filepath.Join(source, "missing")).SourcePath(j); err == nil {
 		t.Errorf("for a missing source, the path is %q", is)

@@ -43,7 +43,7 @@ func TestProcessThatDoesNotListenIsAskedToOnce(t *testing.T) {
 		t.Errorf("the ID is %q, but another client sees %q", j.ID, again.ID)
 	}
 	if left, _ := os.ReadDir(cwd); len(left) != 0 {
-		t.Errorf("files were left behind: %v", left)
+		t.Errorf("files were left behind: %v, want none", left)
 	}
 	if n := p.end(t); n != 1 {
 		t.Errorf("the process received SIGQUIT %d times, want 1", n)
@@ -73,7 +73,7 @@ func TestTriggerThatWasLeftBehindIsUsedAndRemoved(t *testing.T) {
 	c := inProcesses(source)
 	list1(t, c, one(t, c))
 	if left, _ := os.ReadDir(cwd); len(left) != 0 {
-		t.Errorf("files were left behind: %v", left)
+		t.Errorf("files were left behind: %v, want none", left)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestProcessThatOnlyReadsTheLibraryIsNoJVM(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "MAP=read", "VM=none")
 	if jvms, problems := find(t, inProcesses(source)); len(jvms)+len(problems) != 0 {
-		t.Errorf("found %v, with the problems %v", jvms, problems)
+		t.Errorf("found %v, with the problems %v, want 0", jvms, problems)
 	}
 	if n := p.end(t); n != 0 {
 		t.Errorf("the process received SIGQUIT %d times, want none", n)
@@ -172,7 +172,7 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	p := start(t, nil, t.TempDir(), "LOG="+elsewhere+"/gc.log")
 	c := inProcesses(source)
 	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
-		t.Fatalf("found %v, with the problems %v", jvms, problems)
+		t.Fatalf("found %v, with the problems %v, want 0", jvms, problems)
 	}
 	c.cfg.PID = p.Process.Pid
 	list1(t, c, one(t, c))
@@ -181,7 +181,7 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	must(t, os.Link("/tmp/"+socketName(p.Process.Pid), filepath.Join(cfg.Tmp, socketName(p.Process.Pid))))
 	cfg.Mode = Auto
 	if jvms, problems := find(t, New(cfg, source)); len(jvms)+len(problems) != 0 {
-		t.Errorf("mode auto found %v, with the problems %v", jvms, problems)
+		t.Errorf("mode auto found %v, with the problems %v, want 0", jvms, problems)
 	}
 	if jvms, _ := find(t, New(cfg, elsewhere)); len(jvms) != 1 || jvms[0].host == 0 {
 		t.Errorf("mode auto found %v, want the process", jvms)
@@ -193,7 +193,7 @@ func TestProcessThatBecomesAJVM(t *testing.T) {
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "LATE=1")
 	c := inProcesses(source)
 	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
-		t.Fatalf("found %v, with the problems %v", jvms, problems)
+		t.Fatalf("found %v, with the problems %v, want 0", jvms, problems)
 	}
 	must(t, p.Process.Signal(unix.SIGUSR1))
 	p.expect(t, "mapped")

@@ -68,7 +68,7 @@ func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 			for n := 0; soonest >= refusedFor && n < 20; n++ { // the machine may be busy
 				began := time.Now()
 				if again := c.Survey(t.Context()); len(again.JVMs) != 1 {
-					t.Errorf("the second search found %v", again.JVMs)
+					t.Errorf("the second search found %v, want 1", again.JVMs)
 				}
 				soonest = min(soonest, time.Since(began))
 			}
@@ -98,7 +98,7 @@ func TestAJVMThatJustBeginsToListenIsNotStale(t *testing.T) {
 	found := New(testConfig(tmp), tmp).Survey(t.Context())
 	must(t, <-listening)
 	if len(found.JVMs) != 1 || len(found.Stale) != 0 {
-		t.Errorf("found %+v", found)
+		t.Errorf("found %+v, want 1 in JVMs and no Stale", found)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestALookThatIsGivenUpTakesNoJVMForStale(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if found := New(testConfig(tmp), tmp).Survey(ctx); len(found.Stale) != 0 || len(found.Problems) != 1 {
-		t.Errorf("found %+v", found)
+		t.Errorf("found %+v, want no Stale and 1 in Problems", found)
 	}
 }
 

@@ -44,7 +44,7 @@ func FuzzParseReply(f *testing.F) {
 		_, body, err := parseReply(reply)
 		if err != nil {
 			if len(err.Error()) > 300 {
-				t.Errorf("the error has %d bytes", len(err.Error()))
+				t.Errorf("the error has %d bytes, want at most 300", len(err.Error()))
 			}
 			return
 		}

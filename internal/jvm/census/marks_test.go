@@ -170,7 +170,7 @@ func TestTheEndIsMarkedOnceTheLastLinesAreRead(t *testing.T) {
 			census.look(ctx)
 			m.Gives(t, "jvm-seen .*")
 			if waits != 0 {
-				t.Errorf("%d waits for the reader before a JVM has ended", waits)
+				t.Errorf("%d waits for the reader before a JVM has ended, want 0", waits)
 			}
 			j.Kill()
 			must(t, os.Remove(j.Socket()))

@@ -37,17 +37,17 @@ func TestACopyArrivesWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(to, "gc-1.log/00001.zst")); string(text) != "first" {
-		t.Errorf("the first segment is %q, error %v", text, err)
+		t.Errorf(`the first segment is %q, error %v, want "first"`, text, err)
 	}
 	if got, err := os.ReadDir(to); err != nil || len(got) != 2 {
-		t.Errorf("the directory has %v, error %v", got, err)
+		t.Errorf("the directory has %v, error %v, want 2", got, err)
 	}
 
 	// The connection may break anywhere, even between two files.
 	end := bytes.LastIndex(sent.Bytes(), []byte(endMark))
 	for n := 0; n <= end; n += 256 {
 		if err := Read(bytes.NewReader(sent.Bytes()[:n]), t.TempDir()); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Fatalf("after %d of %d bytes: %v", n, end, err)
+			t.Fatalf("after %d of %d bytes, want ErrUnexpectedEOF: %v", n, end, err)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestAnEntryThatIsCutIsNotKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := Read(bytes.NewReader(cut), dir); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut within %q: got the error %v", text, err)
+			t.Errorf("cut within %q: got the error %v, want ErrUnexpectedEOF", text, err)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "gc.log/1.zst"))
 		if want := map[string]string{", second": "first", "third": "first, second"}[text]; string(got) != want {
@@ -305,7 +305,7 @@ func TestAHostileCopyIsRefused(t *testing.T) {
 				t.Error("the copy was not refused")
 			}
 			if got, err := os.ReadDir(parent); err != nil || len(got) != 1 {
-				t.Errorf("something was written next to the directory: %v, error %v", got, err)
+				t.Errorf("something was written next to the directory: %v, error %v, want 1", got, err)
 			}
 		})
 	}

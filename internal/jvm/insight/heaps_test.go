@@ -29,7 +29,7 @@ func TestTheLastHeapIsThatOfTheJVMThatRan(t *testing.T) {
 		t.Errorf("after a restart: %+v, want %+v", got, ended)
 	}
 	if got := r.Heap("gc.log", r.time); got.Used != 5<<20 {
-		t.Errorf("for the JVM that runs now: %+v", got)
+		t.Errorf("for the JVM that runs now: %+v, want Used 5 MiB", got)
 	}
 	if got := r.Heap("other.log", ran); got != (Heap{}) {
 		t.Errorf("for a stream that does not exist: %+v", got)

@@ -167,10 +167,10 @@ func TestMetricsOfARealLog(t *testing.T) {
 	r.want(0, "ullage_jvm_slow_pauses_total")
 	r.want(0, "ullage_jvm_stalls_suspected_total")
 	if got := r.value("ullage_jvm_gc_cpu_seconds_total"); got < .04 || got > .12 {
-		t.Errorf("the CPU time is %v s", got)
+		t.Errorf("the CPU time is %v s, want got at least .04 and got at most .12", got)
 	}
 	if got := r.value("ullage_jvm_heap_after_gc_bytes", "stream=gc.log"); got < 1<<20 || got > 64<<20 {
-		t.Errorf("the heap after collections is %v bytes", got)
+		t.Errorf("the heap after collections is %v bytes, want got at least 1 MiB and got at most 64 MiB", got)
 	}
 	recent := r.Recent()
 	if len(recent) < 11 || recent[0].End.Before(recent[1].End) || recent[0].Stream != "gc.log" {
@@ -293,6 +293,6 @@ func TestMetricsOfJDK8(t *testing.T) {
 		t.Errorf("the CPU time in user mode is %v s, want 0.7", user)
 	}
 	if recent := r.Recent(); len(recent) != 3 || recent[1].Action != "full" || recent[1].Duration != 901*time.Millisecond {
-		t.Errorf("the recent stops are %+v", recent)
+		t.Errorf(`the recent stops are %+v, want 3 in recent, Action "full" and Duration 901 ms`, recent)
 	}
 }

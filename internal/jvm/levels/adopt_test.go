@@ -67,7 +67,7 @@ func TestAJVMWithoutAnOutputIsGivenOneUntilTheSidecarEnds(t *testing.T) {
 	m.Gives(t, `jvm-adopted stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info`)
 	p.hasMetric(1, "ullage_adopted_jvms")
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Adopted.String() != "gc*=debug,safepoint=info" || len(st.Errors) > 0 {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want 1 in JVMs, String "gc*=debug,safepoint=info" and no Errors`, st)
 	}
 	n := j.Count()
 	for range 3 {
@@ -78,7 +78,7 @@ func TestAJVMWithoutAnOutputIsGivenOneUntilTheSidecarEnds(t *testing.T) {
 	r.released(j, before)
 	m.Gives(t, `jvm-released stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info why="the sidecar drains"`)
 	if saved, err := os.ReadFile(r.state(stateName)); err != nil || strings.Contains(string(saved), "gc-%p") {
-		t.Errorf("the saved state is %s, error %v", saved, err)
+		t.Errorf(`the saved state is %s, error %v, want no "gc-%%p" in it`, saved, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestACommandReleasesUntilSomethingElseIsWanted(t *testing.T) {
 	p.step()
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].To != "no output" {
-		t.Errorf("the reset made the changes %+v, error %v", changes, err)
+		t.Errorf(`the reset made the changes %+v, error %v, want 1 in changes and To "no output"`, changes, err)
 	}
 	p.step()
 	r.released(j, before)
@@ -152,7 +152,7 @@ func TestAnAdoptedOutputIsRaisedAndReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
-		t.Errorf("the output is raised to %s", is)
+		t.Errorf(`the output is raised to %s, want "all=off,safepoint=info,gc*=trace"`, is)
 	}
 	drains(p)
 	r.released(j, before)
@@ -168,7 +168,7 @@ func TestARaiseWaitsForTheAdoption(t *testing.T) {
 	p := r.process()
 	p.step()
 	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
-		t.Errorf("the output is raised to %s", is)
+		t.Errorf(`the output is raised to %s, want "all=off,safepoint=info,gc*=trace"`, is)
 	}
 	hasError(t, p.Status(), "")
 }
@@ -349,12 +349,12 @@ func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
 	p := r.process()
 	p.step()
 	if is := j.SelectionOf(3); is != "all=off,safepoint=info,gc*=trace" {
-		t.Fatalf("the output is raised to %s", is)
+		t.Fatalf(`the output is raised to %s, want "all=off,safepoint=info,gc*=trace"`, is)
 	}
 	p.kill()
 	changes, err := Restore(t.Context(), r.cfg.Config)
 	if err != nil || len(changes) != 2 {
-		t.Errorf("the changes are %+v, error %v", changes, err)
+		t.Errorf("the changes are %+v, error %v, want 2", changes, err)
 	}
 	r.released(j, before)
 	r.settle()

@@ -79,7 +79,7 @@ func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
 	p.step()
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf("the status is %+v; the JVM was sent %q", p.Status(), j.Sent(0))
+		t.Errorf(`the status is %+v; the JVM was sent %q, want Cause "" and Count 0`, p.Status(), j.Sent(0))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 		p.step()
 	}
 	if j.Count() != 2 {
-		t.Errorf("the JVM was sent %q", j.Sent(2))
+		t.Errorf("the JVM was sent %q, want 2", j.Sent(2))
 	}
 	must(t, os.Remove(r.cfg.Annotations))
 	for range missingPolls {
@@ -184,7 +184,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 		t.Fatalf("the error is %v, the request %+v", n.err, n.request)
 	}
 	if n.poll(time.Now()); n.err != nil || n.request.Log.Selection.String() != "gc*=debug" {
-		t.Errorf("once the file can be read, the error is %v, the request %+v", n.err, n.request)
+		t.Errorf(`once the file can be read, the error is %v, the request %+v, want err nil and String "gc*=debug"`, n.err, n.request)
 	}
 }
 

@@ -114,10 +114,10 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	j := r.jvm(1)
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf("the status is %+v; the JVM was sent %q", p.Status(), j.Sent(0))
+		t.Errorf(`the status is %+v; the JVM was sent %q, want Cause "" and Count 0`, p.Status(), j.Sent(0))
 	}
 	if changes, err := p.reset(); err != nil || len(changes) != 0 || j.Count() != 0 {
-		t.Errorf("changes %+v, error %v; the JVM was sent %q", changes, err, j.Sent(0))
+		t.Errorf("changes %+v, error %v; the JVM was sent %q, want no changes and Count 0", changes, err, j.Sent(0))
 	}
 }
 
@@ -224,7 +224,7 @@ func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 		p.step()
 		logs(t, j, fakejvm.OwnSelection)
 		if p.Status().Cause != "" {
-			t.Errorf("%s: the status is %+v", cause, p.Status())
+			t.Errorf(`%s: the status is %+v, want Cause ""`, cause, p.Status())
 		}
 		p.log.says(t, 1, "log level restored")
 		p.log.says(t, 1, `why="ullage levels reset"`)
@@ -271,7 +271,7 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 		t.Errorf("the JVM was sent %q", j.Sent(n))
 	}
 	if left, err := os.ReadDir(r.cfg.Source); err != nil || len(left) > 0 {
-		t.Errorf("in the source: %v, %v", left, err)
+		t.Errorf("in the source: %v, %v, want none", left, err)
 	}
 }
 
@@ -300,7 +300,7 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	p.kill()
 	listed, err := r.command().List(t.Context())
 	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
-		t.Errorf("the list is %+v, error %v", listed, err)
+		t.Errorf(`the list is %+v, error %v, want 1 in listed and Raised "gc*=debug"`, listed, err)
 	}
 	if _, _, err := r.command().Reset(t.Context()); !errors.Is(err, control.ErrNoOwner) {
 		t.Errorf("the reset: %v, want %v", err, control.ErrNoOwner)

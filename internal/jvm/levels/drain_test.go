@@ -24,7 +24,7 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 	p.log.says(t, 1, "the sidecar drains")
 	if st := p.Status(); st.Cause != "" || st.Armed {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want Cause "" and Armed false`, st)
 	}
 	p = r.process()
 	p.run()
@@ -60,7 +60,7 @@ func TestADrainThatFindsNothingRaisedSendsNothing(t *testing.T) {
 	stop := p.run()
 	p.started()
 	if err := stop(); err != nil || j.Count() != 0 {
-		t.Errorf("error %v; the JVM was sent %q", err, j.Sent(0))
+		t.Errorf("error %v; the JVM was sent %q, want 0", err, j.Sent(0))
 	}
 }
 

@@ -171,7 +171,7 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 		t.Errorf("the second attempt came %s after the failure of the first, want at least a second", idle)
 	}
 	if n := j.Count(); n != 2 {
-		t.Errorf("the other JVM was sent %q", j.Sent(0))
+		t.Errorf("the other JVM was sent %q, want 2", j.Sent(0))
 	}
 }
 

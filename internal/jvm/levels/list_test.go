@@ -110,7 +110,7 @@ func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	r.cfg.Source += "/nowhere"
 	listed, err := r.command().List(t.Context())
 	if len(listed) != 1 || !errors.Is(err, statedir.ErrNoSource) {
-		t.Errorf("listed %+v, error %v", listed, err)
+		t.Errorf("listed %+v, error %v, want 1 in listed and ErrNoSource", listed, err)
 	}
 	told := j.Count()
 	listed, err = r.command().Rotate(t.Context())
@@ -149,7 +149,7 @@ func TestAListNamesTheJVMs(t *testing.T) {
 	var err error
 	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 2 {
-		t.Fatalf("listed %+v, error %v", listed, err)
+		t.Fatalf("listed %+v, error %v, want 2", listed, err)
 	}
 	if want := (attach.Description{Main: "shop.Main", Version: "17.0.15+6", Collector: "G1", Uptime: 6076 * time.Millisecond}); listed[0].JVM != want {
 		t.Errorf("the description is %+v, want %+v", listed[0].JVM, want)

@@ -114,7 +114,7 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "t w o") // a bad ID: the raise in effect stays
 	p.step()
 	if st := p.Status(); st.Raise.ID != "two" || len(st.Problems) != 1 {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want ID "two" and 1 in Problems`, st)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestRaisesDoNotAddUp(t *testing.T) {
 		logs(t, j, fakejvm.Atop(strings.Replace(sel, "all=debug", "all=debug,perf+class+link=off", 1)))
 	}
 	if n := j.Count(); n != 6 {
-		t.Errorf("five raises took %d commands: %q", n, j.Sent(0))
+		t.Errorf("five raises took %d commands, want 6: %q", n, j.Sent(0))
 	}
 	r.restored(p, j)
 }

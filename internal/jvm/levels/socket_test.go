@@ -216,7 +216,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 		}
 	}
 	if n := j.Count(); n != 0 {
-		t.Errorf("the JVM was sent %q", j.Sent(0))
+		t.Errorf("the JVM was sent %q, want 0", j.Sent(0))
 	}
 }
 

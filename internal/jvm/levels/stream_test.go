@@ -108,7 +108,7 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 		t.Helper()
 		listed, err := r.command().List(t.Context())
 		if err != nil || len(listed) != 1 {
-			t.Fatalf("%s: listed %+v, error %v", how, listed, err)
+			t.Fatalf("%s: listed %+v, error %v, want 1", how, listed, err)
 		}
 		for i, o := range listed[0].Outputs {
 			if raised := o.Raised != ""; raised != (i == gcOutput) || o.ByName != (i == plainOutput) || o.Shipped != (i >= gcOutput) {
@@ -180,11 +180,11 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	}
 	changes, err := p.setStream("gc*=trace", "nosuch.log")
 	if err == nil || len(changes) > 0 {
-		t.Errorf("the changes are %+v, error %v", changes, err)
+		t.Errorf("the changes are %+v, error %v, want an error and no changes", changes, err)
 	}
 	only(t, j, "gc*=debug", gcOutput)
 	if st := p.Status(); st.Raise.Stream != "gc-7.log" || len(st.Errors) > 0 {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want Stream "gc-7.log" and no Errors`, st)
 	}
 }
 
@@ -203,11 +203,11 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 			until, n := p.Status().Raise.Until, j.Count()
 			changes, err := p.setStream("gc*=trace", "nosuch.log")
 			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
-				t.Errorf("the changes are %+v, error %v", changes, err)
+				t.Errorf("the changes are %+v, error %v, want \"\\\"nosuch.log\\\" (it has: gc-7.log, app-%%t.log, plain.log)\" in it and no changes", changes, err)
 			}
 			for _, cmd := range j.Sent(n) {
 				if strings.Contains(cmd, "output=") {
-					t.Errorf("the JVM was sent %q", cmd)
+					t.Errorf(`the JVM was sent %q, want no "output=" in it`, cmd)
 				}
 			}
 			m.Gives(t)
@@ -224,12 +224,12 @@ func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
 	other := r.jvm(8)
 	p := r.process()
 	if changes, err := p.setStream("gc*=debug", "gc-7.log"); err != nil || len(changes) != 1 {
-		t.Errorf("the changes are %+v, error %v", changes, err)
+		t.Errorf("the changes are %+v, error %v, want 1", changes, err)
 	}
 	only(t, j, "gc*=debug", gcOutput)
 	logs(t, other, fakejvm.OwnSelection)
 	if other.HasTaken(3); len(p.Status().Errors) > 0 {
-		t.Errorf("the status has the errors %q", p.Status().Errors)
+		t.Errorf("the status has the errors %q, want none", p.Status().Errors)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 			p.step()
 			only(t, j, "gc*=debug", gcOutput, appOutput, plainOutput)
 			if sent := j.Sent(n); len(sent) != 0 || len(p.log.String()) > 0 {
-				t.Errorf("the JVM was sent %q; the log is %s", sent, p.log)
+				t.Errorf("the JVM was sent %q; the log is %s, want no sent and no String", sent, p.log)
 			}
 			if stream != "" {
 				if _, err := p.setStream("gc*=trace", stream); err != nil {

@@ -59,7 +59,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		p.step()
 		fire(p, c.line)
 		if len(p.triggers.Fired()) != 0 || p.Status().Armed {
-			t.Errorf("%s: the trigger is armed during the raise", c.trigger)
+			t.Errorf("%s: the trigger is armed during the raise, want no Fired and Armed false", c.trigger)
 		}
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		p.hasMetric(1, "ullage_level_raises_total", c.reason)
@@ -241,7 +241,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	p.step() // saves the state
 	quiet := p.Status().Quiet
 	if left := time.Until(quiet); left < 59*time.Minute || left > time.Hour {
-		t.Errorf("the cool-down lasts another %s", left)
+		t.Errorf("the cool-down lasts another %s, want left at least 59 min and left at most 1 h", left)
 	}
 	p.kill()
 	p = r.process()
@@ -276,7 +276,7 @@ func TestATriggerWithoutAttachIsShownAsOneThatNeverFires(t *testing.T) {
 	stop := p.run()
 	within(t, patience, "the status shows the trigger", func() bool { return p.Status().Trigger == "dropped" })
 	if st := p.Status(); st.Armed || !st.Off || !strings.Contains(st.Never, "--attach is off") {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want Armed false, Off true and "--attach is off" in it`, st)
 	}
 	r.annotate()
 	within(t, patience, "the status shows no trigger", func() bool { return p.Status().Trigger == "" })
@@ -291,7 +291,7 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 	r.annotate("trigger", "droped", "trigger-log", "safepoint*=debug", "trigger-for", "1m")
 	p.step()
 	if st := p.Status(); !st.Armed || st.Trigger != "dropped" || len(st.Problems) != 1 {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want Armed true, Trigger "dropped" and 1 in Problems`, st)
 	}
 	fire(p, dropLine)
 	takeAlarm(t, p)
@@ -318,6 +318,6 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	takeAlarm(t, p)
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf("the status is %+v; the JVM was sent %q", p.Status(), j.Sent(0))
+		t.Errorf(`the status is %+v; the JVM was sent %q, want Cause "" and Count 0`, p.Status(), j.Sent(0))
 	}
 }

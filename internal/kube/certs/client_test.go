@@ -82,7 +82,7 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 	r := newReplica(t, f, c)
 	write(t, f.cluster.TokenFile, []byte("old"))
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "is the service account's token mounted and valid?") {
-		t.Errorf("the error is %v", err)
+		t.Errorf(`the error is %v, want "is the service account's token mounted and valid?" in it`, err)
 	}
 	write(t, f.cluster.TokenFile, []byte(testToken))
 	r.mustLook(t)
@@ -90,7 +90,7 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "read the service account's token") {
-		t.Errorf("the error is %v", err)
+		t.Errorf(`the error is %v, want "read the service account's token" in it`, err)
 	}
 	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the client sent a request to an unknown server") }))
 	defer elsewhere.Close()
@@ -105,7 +105,7 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 	write(t, cluster.CAFile, []byte(otherCA(t)))
 	r = newReplica(t, &fakeAPI{cluster: cluster}, newClock())
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("the error is %v", err)
+		t.Errorf(`the error is %v, want "certificate" in it`, err)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestTheCAOfTheAPIIsReadAgainWhenItDoesNotVouchForTheServer(t *testing.T) {
 	write(t, f.cluster.CAFile, []byte(otherCA(t)))
 	r := newReplica(t, f, newClock())
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "x509") {
-		t.Fatalf("with another CA: %v", err)
+		t.Fatalf(`with another CA: %v, want "x509" in it`, err)
 	}
 	write(t, f.cluster.CAFile, []byte("nonsense"))
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "has no certificate") {

@@ -48,6 +48,6 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	if bad := (Config{}).Validate(); len(bad) != 6 {
-		t.Errorf("%d errors at once: %v", len(bad), bad)
+		t.Errorf("%d errors at once, want 6: %v", len(bad), bad)
 	}
 }

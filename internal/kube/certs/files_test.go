@@ -73,7 +73,7 @@ func TestFilesAreTakenWhenTheyAreSwapped(t *testing.T) {
 	f.look()
 	f.look()
 	if err := f.serving.valid(c.now()); err == nil || strings.Count(log.String(), "no such file") != 1 {
-		t.Errorf("before there are files: %v\n%s", err, log)
+		t.Errorf("before there are files, want an error and \"no such file\" once: %v\n%s", err, log)
 	}
 	for range 3 {
 		v.swap(t, first(pair(t, c.now(), time.Hour)), second(pair(t, c.now(), time.Hour))) // a certificate and a key that do not match
@@ -91,7 +91,7 @@ func TestFilesAreTakenWhenTheyAreSwapped(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 4 {
-		t.Errorf("%d warnings:\n%s", n, log)
+		t.Errorf("%d warnings, want 4:\n%s", n, log)
 	}
 	if n := testutil.ToFloat64(f.serving.metrics.renewals); n != 2 {
 		t.Errorf("%v renewals are counted, want 2", n)

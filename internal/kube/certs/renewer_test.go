@@ -131,11 +131,11 @@ func TestReplicasAgree(t *testing.T) {
 				t.Errorf("replica %d of %d: %s, %v", i, n, r.serial(), err)
 			}
 			if n := testutil.ToFloat64(r.serving.metrics.renewals); n != 0 {
-				t.Errorf("replica %d has %v renewals", i, n)
+				t.Errorf("replica %d has %v renewals, want 0", i, n)
 			}
 		}
 		if f.written() != 4 { // the test creates two objects, and the replicas write each once
-			t.Errorf("%d replicas made %d writes", n, f.written())
+			t.Errorf("%d replicas made %d writes, want 4", n, f.written())
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 		t.Errorf("the replica is no longer ready: %v", err)
 	}
 	if n := strings.Count(r.journal.String(), "certificate maintenance failed"); n > 3 { // the texts may name ports
-		t.Errorf("the failure was logged %d times: %s", n, r.journal)
+		t.Errorf("the failure was logged %d times, want at most 3: %s", n, r.journal)
 	}
 	if n := testutil.ToFloat64(r.api.metrics.apiErrors.WithLabelValues("get_secret")); n != 6 {
 		t.Errorf("%v errors of the API are counted, want 6", n)
@@ -206,7 +206,7 @@ func TestSomebodyElseIsFasterBetweenReadAndWrite(t *testing.T) {
 		}
 		for _, op := range operations {
 			if n := testutil.ToFloat64(slow.api.metrics.apiErrors.WithLabelValues(op)); n != 0 {
-				t.Errorf("%s: %v errors of %s", gap, n, op)
+				t.Errorf("%s: %v errors of %s, want 0", gap, n, op)
 			}
 		}
 	}

@@ -130,7 +130,7 @@ func TestAnUnusableSecretIsReplaced(t *testing.T) {
 				}
 			}
 			if n := strings.Count(running.journal.String(), "replacing an unusable Secret"); n != 1 {
-				t.Errorf("the replacement was logged %d times: %s", n, running.journal)
+				t.Errorf("the replacement was logged %d times, want 1: %s", n, running.journal)
 			}
 			f.setData(bad)
 			fresh := newReplica(t, f, c)

@@ -156,7 +156,7 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 		t.Fatal(err)
 	}
 	if again := mutate(t, injected, cfg); len(again.Patch)+len(again.Warnings) > 0 || again.Denied != "" {
-		t.Errorf("a second pass returns %+v", again)
+		t.Errorf(`a second pass returns %+v, want len(again.Patch)+len(again.Warnings) 0 and Denied ""`, again)
 	}
 	var typed corev1.Pod
 	if strict, err := kjson.UnmarshalStrict(injected, &typed); err != nil {

@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 		}
 		out, notes, err := manifest.Inject(text, testConfig())
 		if err != nil || len(notes) != 1 || !notes[0].Injected {
-			t.Fatalf("%s: the notes are %+v, error %v", name, notes, err)
+			t.Fatalf("%s: the notes are %+v, error %v, want 1 in notes and Injected true", name, notes, err)
 		}
 		compareFile(t, dir+"injected/"+name+".yaml", out)
 		checkTwice(t, out)

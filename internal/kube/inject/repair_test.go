@@ -44,7 +44,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 	res := mutate(t, pod, testConfig())
 	checkInvariants(t, pod, res, testConfig())
 	if !res.Injected || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "removed the sidecar's restartPolicy") {
-		t.Fatalf("the result is %+v", res)
+		t.Fatalf(`the result is %+v, want Injected true, 1 in Warnings and "removed the sidecar's restartPolicy" in it`, res)
 	}
 	after := applyJSON(t, pod, res.Patch)
 	c := sidecarOf(t, after)
@@ -75,10 +75,10 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 func TestTheSidecarHasNoProbes(t *testing.T) {
 	pod := injectedPod(t, func(map[string]any) {})
 	if c := sidecarOf(t, decode(t, pod)); c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {
-		t.Errorf("the sidecar has probes: %+v", c)
+		t.Errorf("the sidecar has probes: %+v, want LivenessProbe nil, ReadinessProbe nil and StartupProbe nil", c)
 	}
 	if res := mutate(t, pod, testConfig()); len(res.Patch)+len(res.Warnings) > 0 {
-		t.Errorf("a pod with its restartPolicy: %+v", res)
+		t.Errorf("a pod with its restartPolicy: %+v, want 0", res)
 	}
 }
 
@@ -87,6 +87,6 @@ func TestOnlyOurContainersAreRepaired(t *testing.T) {
 	pod := []byte(strings.Replace(string(injectedPod(t, func(map[string]any) {})), `\"sidecar\":\"ullage\"`, `\"sidecar\":\"init\"`, 1))
 	pod = []byte(strings.Replace(string(pod), `"initContainers":[`, `"initContainers":[{"name":"init"},`, 1))
 	if res := mutate(t, pod, testConfig()); len(res.Patch) > 0 {
-		t.Errorf("the pod is patched: %+v", res.Patch)
+		t.Errorf("the pod is patched: %+v, want none", res.Patch)
 	}
 }

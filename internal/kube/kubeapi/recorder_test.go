@@ -160,7 +160,7 @@ func TestAFailureIsLoggedOnceAndDelaysNobody(t *testing.T) {
 	close(release)
 	lab.Eventually(t, time.Minute, "failures of what had room", func() bool { return r.count(failed)+r.count(dropped) == 3*maxQueued })
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), `needs a role that allows \"create\" on \"events\"`) {
-		t.Errorf("%d lines: %s", n, log)
+		t.Errorf("%d lines, want n 1 and \"needs a role that allows \\\\\\\"create\\\\\\\" on \\\\\\\"events\\\\\\\"\" in it: %s", n, log)
 	}
 }
 
@@ -177,6 +177,6 @@ func TestAFailedEventIsCreatedLater(t *testing.T) {
 	r.Record(event)
 	lab.Eventually(t, time.Minute, "an event", func() bool { return r.count(created) == 1 })
 	if text := log.String(); !strings.Contains(text, "the API answered 404 (from the API)") || strings.Contains(text, "Helm chart") {
-		t.Errorf("the log: %s", text)
+		t.Errorf(`the log: %s, want "the API answered 404 (from the API)" in it and no "Helm chart" in it`, text)
 	}
 }

@@ -175,10 +175,10 @@ func TestErrorsDenyWhereThatIsAskedFor(t *testing.T) {
 func TestAnAnswerHasTheVersionOfItsReview(t *testing.T) {
 	h, _, _ := testHandler(false)
 	if a := parsed(t, post(h, body("web", "io/v1", "io/v1beta1"))); a.APIVersion != "admission.k8s.io/v1beta1" {
-		t.Errorf("the answer has version %q", a.APIVersion)
+		t.Errorf(`the answer has version %q, want "admission.k8s.io/v1beta1"`, a.APIVersion)
 	}
 	if a := parsed(t, post(h, body("web"))); a.APIVersion != "admission.k8s.io/v1" {
-		t.Errorf("the answer has version %q", a.APIVersion)
+		t.Errorf(`the answer has version %q, want "admission.k8s.io/v1"`, a.APIVersion)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestWhatHasNoUidGetsAText(t *testing.T) {
 		r.Header.Set("Content-Type", kind)
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != 415 {
-			t.Errorf("content type %q: %d", kind, w.Code)
+			t.Errorf("content type %q: %d, want 415", kind, w.Code)
 		}
 	}
 }

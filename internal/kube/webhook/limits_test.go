@@ -65,7 +65,7 @@ func TestABusyServerAnswersBeforeTheAPIServerGivesUp(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if a := parsed(t, w); !a.Response.Allowed || !strings.Contains(a.Response.Warnings[0], "busy") {
-		t.Errorf("the answer is %+v", a.Response)
+		t.Errorf(`the answer is %+v, want Allowed true and "busy" in it`, a.Response)
 	}
 	h.large.TryAcquire(maxLarge)
 	r = httptest.NewRequest("POST", "/mutate?timeout=100ms", io.MultiReader(strings.NewReader(body("web"))))
@@ -101,7 +101,7 @@ func TestAReviewOfTooManyElementsIsAnsweredWithoutDecodingIt(t *testing.T) {
 		}
 	}
 	if n := testutil.ToFloat64(h.metrics.panics); n != 0 {
-		t.Errorf("%v of them were decoded", n)
+		t.Errorf("%v of them were decoded, want 0", n)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestStrangersCannotFillTheLog(t *testing.T) {
 		fmt.Fprintln(h.quiet, "http: TLS handshake error from 10.0.0.1:7: EOF")
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines: %s", n, log)
+		t.Errorf("%d lines, want 1: %s", n, log)
 	}
 }
 

@@ -127,7 +127,7 @@ func TestServeOverTLS(t *testing.T) {
 		tr.TLSClientConfig.MinVersion, tr.TLSClientConfig.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	}), body("web"))
 	if err == nil || !strings.Contains(err.Error(), "protocol version") {
-		t.Errorf("TLS 1.1: %v", err)
+		t.Errorf(`TLS 1.1: %v, want "protocol version" in it`, err)
 	}
 	if _, _, err := r.review(r.client(t, func(tr *http.Transport) { tr.TLSClientConfig.MaxVersion = tls.VersionTLS12 }), body("web")); err != nil {
 		t.Errorf("TLS 1.2: %v", err)
@@ -139,14 +139,14 @@ func TestA10MiBReviewGetsItsAnswerOverTheWire(t *testing.T) {
 	text := body("web", `"field":1`, `"field":"`+strings.Repeat("x", 10<<20)+`"`)
 	a, _, err := r.review(r.client(t), text)
 	if err != nil || !a.Response.Allowed || len(a.Response.Warnings) != 1 {
-		t.Errorf("the answer is %+v, error %v", a, err)
+		t.Errorf("the answer is %+v, error %v, want Allowed true and 1 in Warnings", a, err)
 	}
 }
 
 func TestHTTP1IsAllThatIsSpoken(t *testing.T) {
 	s := start(t, mutateTest, 0)
 	if _, err := New(Config{Listen: s.Addr().String()}, nil, mutateTest, prometheus.NewRegistry(), s.log.Logger()); err == nil || !strings.Contains(err.Error(), "--webhook-listen") {
-		t.Errorf("a taken port: %v", err)
+		t.Errorf(`a taken port: %v, want "--webhook-listen" in it`, err)
 	}
 	conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
@@ -154,11 +154,11 @@ func TestHTTP1IsAllThatIsSpoken(t *testing.T) {
 	}
 	defer conn.Close()
 	if p := conn.ConnectionState().NegotiatedProtocol; p != "http/1.1" {
-		t.Errorf("the protocol is %q", p)
+		t.Errorf(`the protocol is %q, want "http/1.1"`, p)
 	}
 	fmt.Fprintf(conn, "POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body("web")), body("web"))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || resp.StatusCode != 200 {
-		t.Errorf("the response is %v, error %v", resp, err)
+		t.Errorf("the response is %v, error %v, want 200", resp, err)
 	}
 }

@@ -25,14 +25,14 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	}, 500*time.Millisecond)
 	c := r.client(t)
 	if _, resp, err := r.review(c, body("web")); err != nil || resp.Close {
-		t.Fatalf("the answer closes the connection, or the error is %v", err)
+		t.Fatalf("the answer closes the connection, or the error is %v, want Close false", err)
 	}
 	r.end()
 	lab.Eventually(t, within, "not ready", func() bool { return r.Ready() != nil && strings.Contains(r.Ready().Error(), "stopping") })
 	// On the connection that is open, and on a new one.
 	for range 2 {
 		if _, resp, err := r.review(c, body("web")); err != nil || !resp.Close {
-			t.Errorf("after the signal: %v", err)
+			t.Errorf("after the signal: %v, want Close true", err)
 		}
 	}
 	slow := make(chan error, 1)
@@ -53,7 +53,7 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 		t.Error(err)
 	}
 	if err := r.Ready(); err == nil || err.Error() != "the webhook does not run" {
-		t.Errorf("ready after the end: %v", err)
+		t.Errorf(`ready after the end: %v, want "the webhook does not run"`, err)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestLinesAreReturnedOnceTheyAreWhole(t *testing.T) {
 		l.Feed([]byte(step.raw))
 		for p, ok := l.Next(); ok; p, ok = l.Next() {
 			if !p.First || !p.Last {
-				t.Fatalf("%q is a part of a line", p.Text)
+				t.Fatalf("%q is a part of a line, want First true and Last true", p.Text)
 			}
 			got = append(got, p.Text...)
 		}

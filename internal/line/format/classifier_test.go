@@ -268,7 +268,7 @@ func ulLogs(t testing.TB) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob("../ul/testdata/*.log")
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("%d samples of UL: %v", len(paths), err)
+		t.Fatalf("%d samples of UL, want some: %v", len(paths), err)
 	}
 	logs := map[string][]byte{}
 	for _, path := range paths {

@@ -93,7 +93,7 @@ func TestHostileLines(t *testing.T) {
 		var c Classifier
 		head := line[:20]
 		if n := testing.AllocsPerRun(10, func() { c.Classify(line, line); When(line) }); n != 0 {
-			t.Errorf("%q: %v allocations", head, n)
+			t.Errorf("%q: %v allocations, want 0", head, n)
 		}
 		var cut Classifier
 		if got, want := cut.Classify(line[:min(len(line), maxHead)], nil), c.Classify(line, nil); got.Level != want.Level && want.Kind == ul.Header {
@@ -103,7 +103,7 @@ func TestHostileLines(t *testing.T) {
 	for name, line := range benchLines {
 		var c Classifier
 		if n := testing.AllocsPerRun(10, func() { c.Classify(line, nil); When(line) }); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
+			t.Errorf("%s: %v allocations, want 0", name, n)
 		}
 	}
 }

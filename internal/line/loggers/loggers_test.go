@@ -72,7 +72,7 @@ func TestLowest(t *testing.T) {
 		t.Errorf("Of(ul.Unknown) is %q, want the zero value", got)
 	}
 	if got := Of(ul.Debug).String(); got != "debug" {
-		t.Errorf("Of(ul.Debug) is %q", got)
+		t.Errorf(`Of(ul.Debug) is %q, want "debug"`, got)
 	}
 }
 

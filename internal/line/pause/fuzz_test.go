@@ -64,7 +64,7 @@ func checkEvent(t *testing.T, e Event, line []byte) {
 	t.Helper()
 	for _, d := range []time.Duration{e.Duration, e.Reaching, e.Cleanup, e.At, e.Leaving, e.User, e.Sys, e.Real} {
 		if d < 0 || d >= 1e18 {
-			t.Fatalf("%q has an impossible duration: %+v", line, e)
+			t.Fatalf("%q has an impossible duration, want d at least 0 and d less than 1e18: %+v", line, e)
 		}
 	}
 	for _, size := range []int64{e.Heap.Before, e.Heap.After, e.Heap.Capacity} {

@@ -63,7 +63,7 @@ func TestWhyACollectionOfShenandoahDegenerated(t *testing.T) {
 		"[1.040s][info ][gc             ] GC(219) Cannot finish degeneration, upgrading to Full GC",
 		"[1.042s][info ][gc             ] GC(219) Pause Degenerated GC (Outside of Cycle) 45M->45M(64M) 3.249ms"))
 	if len(all.collections) != 4 || len(all.stops) != 4 {
-		t.Fatalf("the collections are %+v, the stops %+v", all.collections, all.stops)
+		t.Fatalf("the collections are %+v, the stops %+v, want 4 in collections and 4 in stops", all.collections, all.stops)
 	}
 	for i, want := range []struct {
 		cause string
@@ -91,7 +91,7 @@ func TestACollectionOfShenandoahThatAnotherThreadGivesUp(t *testing.T) {
 		"[0.205s][info ][gc,thread      ] Cancelling GC: Allocation Failure During Evacuation",
 		"[0.210s][info ][gc             ] GC(12) Pause Full 41M->40M(64M) 10.656ms"))
 	if len(all.collections) != 3 {
-		t.Fatalf("the collections are %+v", all.collections)
+		t.Fatalf("the collections are %+v, want 3", all.collections)
 	}
 	causes := map[int64]string{}
 	for _, c := range all.collections {
@@ -110,7 +110,7 @@ func TestNothingIsGivenUp(t *testing.T) {
 	all := join(lines("Cancelling GC: Allocation Failure During Evacuation", "Cancelling GC: Stopping VM", "Failed to allocate Shared, 1K",
 		"[1.0s][info][gc] Using G1", "[1.1s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"))
 	if len(all.collections) != 1 || all.collections[0].Marks != 0 || all.collections[0].Cause != "G1 Evacuation Pause" {
-		t.Errorf("the collections are %+v", all.collections)
+		t.Errorf(`the collections are %+v, want 1 in collections, Marks 0 and Cause "G1 Evacuation Pause"`, all.collections)
 	}
 }
 

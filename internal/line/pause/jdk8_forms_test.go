@@ -270,7 +270,7 @@ func TestFormsOfJDK8(t *testing.T) {
 				j.Line([]byte(strings.TrimSuffix(line, "\n")), ul.Class{})
 			}
 			if j.Flush(); unread != 0 {
-				t.Errorf("%d pauses are unread", unread)
+				t.Errorf("%d pauses are unread, want 0", unread)
 			}
 		})
 	}

@@ -304,7 +304,7 @@ func TestNoPauseOfJDK8(t *testing.T) {
 			t.Errorf("%q is read as %+v", line, e)
 		}
 		if all := joinText(line); len(all.pauses) > 0 {
-			t.Errorf("%q has the pauses %+v", line, all.pauses)
+			t.Errorf("%q has the pauses %+v, want none", line, all.pauses)
 		}
 	}
 }
@@ -337,7 +337,7 @@ func TestRunsOfJDK8(t *testing.T) {
 		j.Line([]byte(strings.TrimSuffix(line, "\n")), ul.Class{})
 	}
 	if j.Run().Version != "1.8.0_342-b07" {
-		t.Errorf("the run is %+v", j.Run())
+		t.Errorf(`the run is %+v, want Version "1.8.0_342-b07"`, j.Run())
 	}
 }
 
@@ -381,7 +381,7 @@ func checkOldEvent(t *testing.T, e Event, line []byte) {
 	t.Helper()
 	for _, d := range []time.Duration{e.Duration, e.Reaching, e.At, e.User, e.Sys, e.Real} {
 		if d < 0 || d >= 1e18 {
-			t.Fatalf("%q has an impossible duration: %+v", line, e)
+			t.Fatalf("%q has an impossible duration, want d at least 0 and d less than 1e18: %+v", line, e)
 		}
 	}
 	for _, size := range []int64{e.Heap.Before, e.Heap.After, e.Heap.Capacity} {

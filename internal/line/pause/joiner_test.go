@@ -74,10 +74,10 @@ func TestYoungAndFullInOneSafepointAreOneStop(t *testing.T) {
 			continue
 		}
 		if len(stop.Pauses) != 2 || stop.Pauses[0].Action != "young" || stop.Pauses[1].Action != "full" || stop.Pauses[1].Cause != "System.gc()" {
-			t.Errorf("the stop is %+v", stop)
+			t.Errorf(`the stop is %+v, want 2 in Pauses, Action "young", Action "full" and Cause "System.gc()"`, stop)
 		}
 		if times := stop.Times(); !times.Known || times.User != 20*time.Millisecond {
-			t.Errorf("the CPU times of the stop are %+v", times)
+			t.Errorf("the CPU times of the stop are %+v, want Known true and User 20 ms", times)
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 		t.Errorf("the runs are %+v", all.runs)
 	}
 	if len(all.stops) != 3 || len(all.collections) != 2 {
-		t.Fatalf("%d stops, %d collections", len(all.stops), len(all.collections))
+		t.Fatalf("%d stops, %d collections, want 3 in stops and 2 in collections", len(all.stops), len(all.collections))
 	}
 	c := all.collections[0]
 	if c.Promoted != 2<<20 || c.Allocated != -1 || all.collections[1].Allocated != 37<<20 || c.Metaspace.After != 151<<10 || c.Heap != mib(46, 9, 64) ||
@@ -151,7 +151,7 @@ func TestACollectionInsideOfAnotherIsInTheSameStop(t *testing.T) {
 		"[7.684s][info][safepoint] Leaving safepoint region",
 		"[7.684s][info][safepoint] Total time for which application threads were stopped: 0.0840973 seconds, Stopping threads took: 0.0000083 seconds"))
 	if len(all.stops) != 1 || len(all.stops[0].Pauses) != 2 || all.stops[0].Duration != 84097300 || len(all.collections) != 2 {
-		t.Errorf("%d collections in stops %+v", len(all.collections), all.stops)
+		t.Errorf("%d collections in stops %+v, want 1 in stops, 2 in Pauses, Duration 84097300 and 2 in collections", len(all.collections), all.stops)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestAPauseInTheSafepointOfAnotherOperationIsInItsStop(t *testing.T) {
 		"[5.794s][info][safepoint] Leaving safepoint region",
 		"[5.794s][info][safepoint] Total time for which application threads were stopped: 0.0938692 seconds, Stopping threads took: 0.0933602 seconds"))
 	if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Name != "ClassLoaderStatsOperation" {
-		t.Errorf("the stops are %+v", all.stops)
+		t.Errorf(`the stops are %+v, want 1 in stops, 1 in Pauses and Name "ClassLoaderStatsOperation"`, all.stops)
 	}
 }
 
@@ -195,10 +195,10 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 		t.Errorf("the collections are %+v", all.collections)
 	}
 	if all.timed != 3 {
-		t.Errorf("%d CPU times of pauses", all.timed)
+		t.Errorf("%d CPU times of pauses, want 3", all.timed)
 	}
 	if s := all.stops[0]; s.Operation != "CMS_Initial_Mark" || len(s.Pauses) != 1 || s.Reaching != 45600 {
-		t.Errorf("the first stop is %+v", s)
+		t.Errorf(`the first stop is %+v, want Operation "CMS_Initial_Mark", 1 in Pauses and Reaching 45600`, s)
 	}
 	for _, s := range all.stops {
 		if s.Suspect(0) != NoSuspicion {
@@ -220,7 +220,7 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 		"[0.609s][info][gc,marking  ] GC(14) Concurrent Cleanup for Next Mark 0.083ms",
 		"[0.609s][info][gc          ] GC(14) Concurrent Undo Cycle 0.116ms"))
 	if len(all.collections) != 3 || all.timed != 2 {
-		t.Fatalf("%d CPU times are joined; the collections are %+v", all.timed, all.collections)
+		t.Fatalf("%d CPU times are joined; the collections are %+v, want 3 in collections and timed 2", all.timed, all.collections)
 	}
 	for i, want := range []string{"young", "concurrent start", "undo cycle"} {
 		if c := all.collections[i]; c.Action != want || c.Marks&Cut != 0 {
@@ -228,7 +228,7 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 		}
 	}
 	if times := all.collections[1].Pauses[0].Times; times.User != 10*time.Millisecond {
-		t.Errorf("the CPU times of the pause are %+v", times)
+		t.Errorf("the CPU times of the pause are %+v, want User 10 ms", times)
 	}
 }
 
@@ -250,10 +250,10 @@ func TestCyclesOfShenandoah(t *testing.T) {
 		"[0.601s][info][gc          ] GC(7) Pause Final Update Refs 0.012ms",
 		"[0.601s][info][gc          ] GC(7) Concurrent cleanup 24M->12M(64M) 0.025ms"))
 	if len(all.collections) != 3 || len(all.stops) != 4 || all.collections[2].Marks != 0 || all.collections[2].Heap.After != 12<<20 {
-		t.Fatalf("there are %d stops; the collections are %+v", len(all.stops), all.collections)
+		t.Fatalf("there are %d stops; the collections are %+v, want 3 in collections, 4 in stops, Marks 0 and After 12 MiB", len(all.stops), all.collections)
 	}
 	if c := all.collections[0]; c.Action != "concurrent cycle" || c.Marks != 0 || c.Metaspace.After != 3750<<10 {
-		t.Errorf("the first collection is %+v", c)
+		t.Errorf(`the first collection is %+v, want Action "concurrent cycle", Marks 0 and After 3750 KiB`, c)
 	}
 	if c := all.collections[1]; c.Action != "degenerated gc" || c.Marks != Degenerated || c.Metaspace.After != 3750<<10 {
 		t.Errorf("the second collection is %+v", c)
@@ -277,7 +277,7 @@ func TestCyclesOfZ(t *testing.T) {
 		"[1.030s][info][gc,phases] GC(4) O: Pause Mark End 0.007ms",
 		"[1.040s][info][gc] GC(4) Major Collection (Proactive) 8M(12%)->7M(11%) 0.040s"))
 	if len(all.collections) != 2 || all.collections[0].GC != 5 {
-		t.Fatalf("the collections are %+v", all.collections)
+		t.Fatalf("the collections are %+v, want 2 in collections and GC 5", all.collections)
 	}
 	c := all.collections[1]
 	if c.Collector != GenerationalZ || c.Action != "major collection" || c.Cause != "Proactive" || c.Count != 3 || c.Promoted != 3<<20 || c.Heap.Before != 8<<20 || c.Heap.After != 7<<20 ||
@@ -297,7 +297,7 @@ func TestARestartOfTheJVMIsANewRun(t *testing.T) {
 	} {
 		all := join(log)
 		if len(all.runs) != 2 || all.runs[1].Number != 2 || len(all.collections) != 2 || all.collections[1].Run != 2 || all.collections[1].Allocated != -1 {
-			t.Errorf("%s: the runs are %+v\nthe collections are %+v", name, all.runs, all.collections)
+			t.Errorf("%s: the runs are %+v, want 2 in runs, Number 2, 2 in collections, Run 2 and Allocated -1\nthe collections are %+v", name, all.runs, all.collections)
 		}
 	}
 }
@@ -312,11 +312,11 @@ func TestTwoJVMsInOneFileAreSeen(t *testing.T) {
 		"[92.000s][info][gc] GC(52) Pause Full (System.gc()) 90M->80M(340M) 1.000ms"))
 	last := all.runs[len(all.runs)-1]
 	if !last.Mixed || last.Number != 2 || len(all.collections) != 5 || len(all.stops) != 5 {
-		t.Errorf("%+v, %d collections, %d stops", all.runs, len(all.collections), len(all.stops))
+		t.Errorf("%+v, %d collections, %d stops, want Mixed true, Number 2, 5 in collections and 5 in stops", all.runs, len(all.collections), len(all.stops))
 	}
 	for _, c := range all.collections {
 		if c.Allocated > 0 {
-			t.Errorf("the collection has an allocated size, from two heaps: %+v", c)
+			t.Errorf("the collection has an allocated size, from two heaps: %+v, want Allocated 0", c)
 		}
 	}
 }
@@ -330,7 +330,7 @@ func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 		}
 		all := join(lines(log...))
 		if last := all.runs[len(all.runs)-1]; !last.Mixed || last.Number != 1 || len(all.stops) != 4 {
-			t.Errorf("%s: %+v, %d stops", name, all.runs, len(all.stops))
+			t.Errorf("%s: %+v, %d stops, want Mixed true, Number 1 and 4 in stops", name, all.runs, len(all.stops))
 		}
 	}
 	for name, numbers := range map[string][]int{"one inside of the other": {1, 0, 2, 3}, "some are missing": {3, 9, 12, 50}} {
@@ -339,7 +339,7 @@ func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 			log = append(log, fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", i+1, n))
 		}
 		if all := join(lines(log...)); len(all.runs) != 1 || all.runs[0].Mixed {
-			t.Errorf("%s: the runs are %+v", name, all.runs)
+			t.Errorf("%s: the runs are %+v, want 1 in runs and Mixed false", name, all.runs)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestAJVMThatDiesAfterOneCollectionIsOne(t *testing.T) {
 	}
 	all := join(lines(log...))
 	if last := all.runs[len(all.runs)-1]; last.Mixed || last.Number != 12 {
-		t.Errorf("the runs are %+v", all.runs)
+		t.Errorf("the runs are %+v, want Mixed false and Number 12", all.runs)
 	}
 }
 
@@ -380,7 +380,7 @@ func TestAJVMThatCrashesAgainAndAgainIsOne(t *testing.T) {
 	}
 	all := join(lines(log...))
 	if len(all.runs) != 10 || all.runs[9].Mixed {
-		t.Errorf("the runs are %+v", all.runs)
+		t.Errorf("the runs are %+v, want 10 in runs and Mixed false", all.runs)
 	}
 }
 
@@ -495,7 +495,7 @@ func TestJoiningAllocatesNothing(t *testing.T) {
 			}
 		}
 		if n := testing.AllocsPerRun(10, all); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
+			t.Errorf("%s: %v allocations, want 0", name, n)
 		}
 	}
 }

@@ -226,7 +226,7 @@ func TestNoAllocation(t *testing.T) {
 				Parse(line)
 			}
 		}); n != 0 {
-			t.Errorf("%s: %v allocations", s.name, n)
+			t.Errorf("%s: %v allocations, want 0", s.name, n)
 		}
 	}
 }

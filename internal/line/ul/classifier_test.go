@@ -196,7 +196,7 @@ func TestNothingAllocates(t *testing.T) {
 				p.Parse(line)
 			}
 		}); n != 0 {
-			t.Errorf("%s: %v allocations", s.name, n)
+			t.Errorf("%s: %v allocations, want 0", s.name, n)
 		}
 	}
 }

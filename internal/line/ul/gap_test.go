@@ -82,10 +82,10 @@ func TestMarkerAllocatesNothing(t *testing.T) {
 	g, dst := sampleGap(), make([]byte, 0, MaxMarkerBytes)
 	line := []byte(sampleMarker)
 	if n := testing.AllocsPerRun(100, func() { dst = g.AppendMarker(dst[:0]) }); n != 0 {
-		t.Errorf("AppendMarker: %v allocations", n)
+		t.Errorf("AppendMarker: %v allocations, want 0", n)
 	}
 	if n := testing.AllocsPerRun(100, func() { ParseMarker(line) }); n != 0 {
-		t.Errorf("ParseMarker: %v allocations", n)
+		t.Errorf("ParseMarker: %v allocations, want 0", n)
 	}
 }
 

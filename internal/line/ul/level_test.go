@@ -34,7 +34,7 @@ func TestLevelIsAFlagValue(t *testing.T) {
 	level := Warning
 	fs.Var(&level, "keep-level", "keep lines at or above `LEVEL`")
 	if def := fs.Lookup("keep-level").DefValue; def != "warning" {
-		t.Errorf("the default is %q", def)
+		t.Errorf(`the default is %q, want "warning"`, def)
 	}
 	if err := fs.Parse([]string{"--keep-level", "debug"}); err != nil || level != Debug {
 		t.Errorf("level %s, %v", level, err)

@@ -146,7 +146,7 @@ func TestParseReplacesTheWholeRecord(t *testing.T) {
 	r.Parse([]byte("[0.013s][vm-1][7][8][warning][      ] 123456 messages dropped due to async logging"))
 	r.Parse([]byte("text"))
 	if got := show(&r); got != "text | text" || r.Dropped != 0 || r.Ambiguous != 0 {
-		t.Errorf("%s, %d dropped", got, r.Dropped)
+		t.Errorf(`%s, %d dropped, want got "text | text", Dropped 0 and Ambiguous 0`, got, r.Dropped)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestARunBeginsWhereUptimeFallsBack(t *testing.T) {
 	} {
 		var r Runs
 		if r.Number() != 0 {
-			t.Errorf("%s: the number is %d before the first uptime", name, r.Number())
+			t.Errorf("%s: the number is %d before the first uptime, want 0", name, r.Number())
 		}
 		for i, up := range c.ups {
 			was := r.Number()

@@ -71,7 +71,7 @@ func TestPodsHaveAURLEach(t *testing.T) {
 	url := bucketOf(t, object{pod: "web-1", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log", hour: 1}, object{pod: "web-0", stream: mark.Stream})
 	pods, err := Pods(t.Context(), url)
 	if err != nil || len(pods) != 2 || pods[0].Name != "shop/web-0" || pods[1].Name != "shop/web-1" {
-		t.Fatalf("%+v, %v", pods, err)
+		t.Fatalf(`%+v, %v, want 2 in pods, Name "shop/web-0" and Name "shop/web-1"`, pods, err)
 	}
 	if got := fetched(t, pods[1].URL, time.Time{}); len(got) != 1 || got[0] != "0/gc.log/"+(object{}).name() {
 		t.Errorf("the URL of %s leads to %q", pods[1].Name, got)
@@ -147,7 +147,7 @@ func TestABadBucketIsRefused(t *testing.T) {
 			}
 			for _, path := range filesIn(t, dir) {
 				if !strings.HasPrefix(path, "in/0/gc.log/") {
-					t.Errorf("%s was written", path)
+					t.Errorf(`%s was written, want "in/0/gc.log/" at its start`, path)
 				}
 			}
 		})

@@ -111,7 +111,7 @@ func TestSeekPrintsTheSameLines(t *testing.T) {
 				})
 			}
 			if jumps < 40 {
-				t.Errorf("began after the start of the stream %d times out of 100", jumps)
+				t.Errorf("began after the start of the stream %d times out of 100, want at least 40", jumps)
 			}
 		})
 	}
@@ -193,6 +193,6 @@ func TestSeekWithUptimesAlone(t *testing.T) {
 	cfg := s.window(90*time.Minute-time.Second, 95*time.Minute+time.Second)
 	cfg.Tail = 2
 	if got, _ := s.print(cfg); strings.Count(got, "\n") != 2 || !strings.Contains(got, "1:35\n") {
-		t.Errorf("the last two: %q", got)
+		t.Errorf("the last two: %q, want \"\\n\" twice and \"1:35\\n\" in it", got)
 	}
 }

@@ -255,7 +255,7 @@ func TestAnEndlessLineIsBounded(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes, want %d", level, err, n, want)
 		}
 		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
-			t.Errorf("%s: %d bytes allocated", level, got)
+			t.Errorf("%s: %d bytes allocated, want at most 16 MiB", level, got)
 		}
 	}
 }

@@ -123,10 +123,10 @@ func TestLinesAreWithoutMarks(t *testing.T) {
 	d = newShipped(t, segment.Zstd)
 	d.append(d.restart(mark.Stream, segment.Mark{}), markAt(0, mark.SidecarStarted))
 	if out, stderr := printed(t, Config{}, d.dir); out != "" || !strings.Contains(stderr, "nothing is persisted") {
-		t.Errorf("cat printed %q and, on stderr, %q", out, stderr)
+		t.Errorf(`cat printed %q and, on stderr, %q, want out "" and "nothing is persisted" in it`, out, stderr)
 	}
 	d.append(d.restart("gc.log", segment.Mark{}), "[0.1s][info][gc] one\n")
 	if out, _ := printed(t, Config{}, d.dir); out != "[0.1s][info][gc] one\n" {
-		t.Errorf("cat printed %q", out)
+		t.Errorf("cat printed %q, want \"[0.1s][info][gc] one\\n\"", out)
 	}
 }

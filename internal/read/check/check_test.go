@@ -139,7 +139,7 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c.commit(s, line)
 	r, total := c.check(Config{})
 	if !total.Complete || total.Lines != 2 || r.streams[0].Segments != 2 {
-		t.Fatalf("the total is %+v, the streams are %+v", total, r.streams)
+		t.Fatalf("the total is %+v, the streams are %+v, want Complete true, Lines 2 and Segments 2", total, r.streams)
 	}
 	c.commit(s, line)
 	segs, err := segment.List(filepath.Join(c.dir, "gc.log"))
@@ -147,7 +147,7 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	c.must(os.Remove(segs[1].Path)) // the writer of this segment recorded that the number before it is not missing
 	r, total = c.check(Config{})
 	if total.Complete || r.streams[0].Missing != 2 {
-		t.Errorf("the total is %+v, the streams are %+v", total, r.streams)
+		t.Errorf("the total is %+v, the streams are %+v, want Complete false and Missing 2", total, r.streams)
 	}
 }
 
@@ -177,10 +177,10 @@ func TestRunsAreCountedApart(t *testing.T) {
 	}
 	// A gap that overlaps the window is counted.
 	if _, total := c.check(Config{Since: begin.Add(94 * time.Second)}); total.Complete || total.Lines != 1 {
-		t.Errorf("the total is %+v", total)
+		t.Errorf("the total is %+v, want Complete false and Lines 1", total)
 	}
 	if _, total := c.check(Config{Since: begin.Add(96 * time.Second)}); !total.Complete || total.Lines != 1 {
-		t.Errorf("the total is %+v", total)
+		t.Errorf("the total is %+v, want Complete true and Lines 1", total)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestAReceiverAndAContextEndTheCheck(t *testing.T) {
 	full := errors.New("no space")
 	r := &results{fail: full}
 	if _, err := Streams(context.Background(), c.dir, []string{"gc.log"}, Config{}, r); !errors.Is(err, full) || len(r.runs) != 1 {
-		t.Errorf("%v after %d runs", err, len(r.runs))
+		t.Errorf("%v after %d runs, want full and 1 in runs", err, len(r.runs))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -256,6 +256,6 @@ func TestAStreamWithAShortenedRecordIsNotComplete(t *testing.T) {
 		t.Errorf("the stream without one is %+v", s)
 	}
 	if total.Complete || total.Incomplete != 1 {
-		t.Errorf("the total is %+v", total)
+		t.Errorf("the total is %+v, want Complete false and Incomplete 1", total)
 	}
 }

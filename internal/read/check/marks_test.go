@@ -34,7 +34,7 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	c.commit(c.stream("app.log"), line)
 	r, total := c.check(Config{})
 	if len(r.streams) != 2 || len(r.runs) != 2 || total.Streams != 2 || total.Lines != 2 || total.Runs != 2 {
-		t.Fatalf("the total is %+v", total)
+		t.Fatalf("the total is %+v, want 2 in streams, 2 in runs, Streams 2, Lines 2 and Runs 2", total)
 	}
 	app, gc := r.streams[0], r.streams[1]
 	if app.Complete() || app.MissedArchives != 4 || gc.Complete() || gc.Truncations != 1 || total.Complete || total.Incomplete != 2 {
@@ -49,12 +49,12 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	}
 	// In a window, and for one stream.
 	if _, total = c.check(Config{Since: begin.Add(150 * time.Minute)}); total.Incomplete != 1 || total.Marks[mark.ArchivesMissed] > 0 || total.Marks[mark.JVMEnded] != 1 {
-		t.Errorf("the total of the window is %+v", total)
+		t.Errorf("the total of the window is %+v, want Incomplete 1, total.Marks[mark.ArchivesMissed] 0 and total.Marks[mark.JVMEnded] 1", total)
 	}
 	if _, total = c.check(Config{Stream: "gc*"}); total.Incomplete != 1 || total.Streams != 1 || total.Marks[mark.JVMStarted] != 1 || total.Marks[mark.ArchivesMissed] > 0 {
-		t.Errorf("the total of one stream is %+v", total)
+		t.Errorf("the total of one stream is %+v, want Incomplete 1, Streams 1, total.Marks[mark.JVMStarted] 1 and total.Marks[mark.ArchivesMissed] 0", total)
 	}
 	if r, _ = c.check(Config{Stream: mark.Stream}); len(r.streams) != 1 || r.streams[0].Lines != 7 {
-		t.Errorf("the streams are %+v", r.streams)
+		t.Errorf("the streams are %+v, want 1 in streams and Lines 7", r.streams)
 	}
 }

@@ -206,7 +206,7 @@ func TestAForgedFileOfSums(t *testing.T) {
 	c.must(os.Chmod(path, 0o666))
 	with, total := c.check(Config{})
 	if total.Complete || with.streams[0].Gaps != 1 {
-		t.Errorf("the forged file is believed: %+v", with.streams)
+		t.Errorf("the forged file is believed: %+v, want Complete false and Gaps 1", with.streams)
 	}
 }
 

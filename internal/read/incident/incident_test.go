@@ -85,10 +85,10 @@ func TestNothingThatALogSaysIsRun(t *testing.T) {
 		}
 	}
 	if strings.Contains(page, "<script") || strings.Contains(page, "script-src") {
-		t.Errorf("the index page has a script:\n%s", page)
+		t.Errorf("the index page has a script, want no \"<script\" in it and no \"script-src\" in it:\n%s", page)
 	}
 	if got := files["lines/a%3Ab%2F%3Cx%3E.html.txt"]; got != "<script>alert(2)</script>\n" {
-		t.Errorf("the lines are %q", got)
+		t.Errorf("the lines are %q, want \"<script>alert(2)</script>\\n\"", got)
 	}
 	for name, content := range files {
 		if strings.Contains(content, "secret") && name != "index.html" && name != manifestName || strings.Contains(content, "password") {
@@ -96,7 +96,7 @@ func TestNothingThatALogSaysIsRun(t *testing.T) {
 		}
 	}
 	if len(m.Lacks) != 3 || m.Parts[2].Bytes != 7 || m.Parts[2].Problem != "it <u>ended</u>" {
-		t.Errorf("%+v", m)
+		t.Errorf(`%+v, want 3 in Lacks, Bytes 7 and Problem "it <u>ended</u>"`, m)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestAnArchiveOfEverythingIsComplete(t *testing.T) {
 		return a.Lines([]Stream{{Name: "gc.log", Print: text("one\ntwo")}})
 	}))
 	if len(m.Lacks) > 0 || !strings.Contains(files["index.html"], "Complete: every line") || files["lines/gc.log.txt"] != "one\ntwo" {
-		t.Errorf("%+v\n%s", m, files["index.html"])
+		t.Errorf("%+v, want no Lacks, \"Complete: every line\" in it and files[\"lines/gc.log.txt\"] \"one\\ntwo\"\n%s", m, files["index.html"])
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTheOldestLinesOfTheLongestStreamsAreCutFirst(t *testing.T) {
 		}
 	}
 	if m.Parts[0].Cut != 7 || m.Parts[2].Cut != 0 || len(m.Lacks) != 3 || !strings.Contains(files["index.html"], "are missing") {
-		t.Errorf("%+v", m)
+		t.Errorf(`%+v, want Cut 7, Cut 0, 3 in Lacks and "are missing" in it`, m)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestACutArchiveIsRefused(t *testing.T) {
 			continue
 		}
 		if _, err := remade(archive[:n]); err == nil {
-			t.Fatalf("the first %d of %d bytes are accepted", n, len(archive))
+			t.Fatalf("the first %d of %d bytes are accepted, want an error", n, len(archive))
 		}
 	}
 	archive[bytes.Index(archive, []byte("status.json"))+len("status.json")+11] ^= 1 // in the content, after the time

@@ -157,7 +157,7 @@ func TestNothingToReportOnIsAnError(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "another program's": "hello\nworld\n", "binary": "\x7fELF\x00\x01"} {
 		_, err := Read(t.Context(), []string{write(t, "gc.log", text)}, Config{})
 		if !errors.Is(err, ErrNoLog) {
-			t.Errorf("%s: the error is %v", name, err)
+			t.Errorf("%s: the error is %v, want ErrNoLog", name, err)
 		}
 	}
 	dateless := write(t, "gc.log", "[1.000s][info][gc] GC(0) Pause Full (System.gc()) 9M->8M(34M) 1.000ms\n")
@@ -190,7 +190,7 @@ func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 		}
 	}
 	if unreadable != 2 || r.Complete || r.Totals.Stops != 1 {
-		t.Errorf("the problems are %+v, the totals %+v", r.Problems, r.Totals)
+		t.Errorf("the problems are %+v, the totals %+v, want unreadable 2, Complete false and Stops 1", r.Problems, r.Totals)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestACompressedFileNeedsNoSuffix(t *testing.T) {
 	}
 	for name, text := range map[string][]byte{"gzip": zipped.Bytes(), "zstd": enc.EncodeAll([]byte(young(0, 1, 2)), nil)} {
 		if r := reportOn(t, Config{}, write(t, "gc.log", string(text))); r.Totals.Stops != 1 || !r.Complete {
-			t.Errorf("%s: the totals are %+v, the problems %+v", name, r.Totals, r.Problems)
+			t.Errorf("%s: the totals are %+v, the problems %+v, want Stops 1 and Complete true", name, r.Totals, r.Problems)
 		}
 	}
 }
@@ -233,10 +233,10 @@ func TestALogMayBePackedWithAWindowOf128MiB(t *testing.T) {
 		return write(t, "gc.log.zst", string(frame)+text)
 	}
 	if r := reportOn(t, Config{}, packed(17<<3)); r.Totals.Stops != 1 || !r.Complete { // as zstd --long=27 does
-		t.Errorf("128 MiB: %+v, %+v", r.Problems, r.Totals)
+		t.Errorf("128 MiB: %+v, %+v, want Stops 1 and Complete true", r.Problems, r.Totals)
 	}
 	if r, err := Read(t.Context(), []string{packed(17<<3 | 1)}, Config{}); err == nil {
-		t.Errorf("144 MiB: %+v, %+v", r.Problems, r.Totals)
+		t.Errorf("144 MiB: %+v, %+v, want an error", r.Problems, r.Totals)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := reportOn(t, Config{}, link); r.Inputs[0].Name != "gc.log" || r.Totals.Stops != 1 {
-		t.Errorf("the inputs are %+v", r.Inputs)
+		t.Errorf(`the inputs are %+v, want Name "gc.log" and Stops 1`, r.Inputs)
 	}
 	if _, err := Read(t.Context(), []string{dir}, Config{}); err == nil {
 		t.Error("a link in a directory was followed")

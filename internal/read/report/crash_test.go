@@ -116,7 +116,7 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	}
 	persist(t, dest, "later.log", strings.ReplaceAll(young(0, 1, 2), "2026-11-20T10", "2026-11-24T23"))
 	if r := reportOn(t, since, dest); r.Totals.Crashes != 5 || len(r.Crashes) != 5 {
-		t.Errorf("%d crashes in the window: %+v", r.Totals.Crashes, r.Crashes)
+		t.Errorf("%d crashes in the window, want Crashes 5 and 5 in Crashes: %+v", r.Totals.Crashes, r.Crashes)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestReportsOfCrashesThatLackSomething(t *testing.T) {
 				t.Errorf("complete %t, %d runs, crashes %+v, want %+v", r.Complete, len(r.Runs), r.Crashes, want)
 			}
 			if _, err := Read(t.Context(), []string{path}, Config{}); !errors.Is(err, ErrNoLog) || !strings.Contains(err.Error(), "only a crash report") {
-				t.Errorf("the error for a crash report alone is %v", err)
+				t.Errorf(`the error for a crash report alone is %v, want ErrNoLog and "only a crash report" in it`, err)
 			}
 		})
 	}

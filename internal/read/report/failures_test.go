@@ -18,7 +18,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log))
 	if r.Totals.Failed != 3 || r.Totals.Degenerated != 3 || r.Totals.Exhausted != 0 || len(r.Causes) != 1 || r.Causes[0].Name != "degenerated gc · Allocation Failure" {
-		t.Errorf("the totals are %+v, the causes %+v", r.Totals, r.Causes)
+		t.Errorf("the totals are %+v, the causes %+v, want Failed 3, Degenerated 3, Exhausted 0, 1 in Causes and Name \"degenerated gc · Allocation Failure\"", r.Totals, r.Causes)
 	}
 	var page, text bytes.Buffer
 	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r)); err != nil {

@@ -107,7 +107,7 @@ func TestWithoutAChangeNothingDiffers(t *testing.T) {
 	for seed := range uint64(3) {
 		groups := compared(t, runsOfAWorkload(t, seed, 40, 1))
 		if !strings.HasPrefix(groups.Verdict, "No figure of the ") {
-			t.Errorf("seed %d: %s", seed, groups.Verdict)
+			t.Errorf(`seed %d, want "No figure of the " at its start: %s`, seed, groups.Verdict)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestReportOnJDK8(t *testing.T) {
 	} {
 		r := reportOn(t, Config{}, path)
 		if len(r.Runs) != 1 || r.Runs[0].Collector != "CMS" || r.Runs[0].Version != "1.8.0_342-b07" || r.Runs[0].Flags != "-XX:MaxHeapSize=33554432 -XX:+UseConcMarkSweepGC" {
-			t.Fatalf("%s: the runs are %+v", name, r.Runs)
+			t.Fatalf(`%s: the runs are %+v, want 1 in Runs, Collector "CMS", Version "1.8.0_342-b07" and Flags "-XX:MaxHeapSize=33554432 -XX:+UseConcMarkSweepGC"`, name, r.Runs)
 		}
 		if n := &r.Totals; n.Stops != 4 || n.Collections != 3 || n.Full != 1 || n.Suspected != 1 || math.Abs(n.Paused-4.115) > 1e-6 || n.Throughput == nil {
 			t.Errorf("%s: the totals are %+v", name, n)
@@ -85,6 +85,6 @@ func TestAnUnfinishedPauseOfJDK8IsAProblem(t *testing.T) {
 func TestAWindowOfJDK8(t *testing.T) {
 	r := reportOn(t, Config{Since: time.Date(2026, 3, 1, 9, 0, 7, 500e6, time.UTC)}, write(t, "gc.log", jdk8Begin+jdk8Log))
 	if r.Totals.Collections != 1 || r.Totals.Full != 1 {
-		t.Errorf("the totals are %+v", r.Totals)
+		t.Errorf("the totals are %+v, want Collections 1 and Full 1", r.Totals)
 	}
 }

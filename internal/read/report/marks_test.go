@@ -155,9 +155,9 @@ func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
 	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
 	persist(t, dest, "gc.log"+naming.DetailSuffix, "[5.0s][debug][gc] detail\n")
 	if r := reportOn(t, Config{}, dest); len(r.Inputs) != 1 || r.Inputs[0].Name != "gc.log" || len(r.Runs) != 1 {
-		t.Errorf("inputs %+v, %d runs", r.Inputs, len(r.Runs))
+		t.Errorf(`inputs %+v, %d runs, want 1 in Inputs, Name "gc.log" and 1 in Runs`, r.Inputs, len(r.Runs))
 	}
 	if r := reportOn(t, Config{}, filepath.Join(dest, "gc.log"+naming.DetailSuffix)); r.Inputs[0].Lines != 1 {
-		t.Errorf("if it is named: %+v", r.Inputs)
+		t.Errorf("if it is named: %+v, want Lines 1", r.Inputs)
 	}
 }

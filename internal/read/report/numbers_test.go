@@ -18,7 +18,7 @@ func TestAFileOfARotatedSetThatIsMissing(t *testing.T) {
 		put(t, dir, name, log.String())
 	}
 	if r := reportOn(t, Config{}, dir); !r.Complete || r.Totals.Stops != 18 {
-		t.Fatalf("the problems are %+v", r.Problems)
+		t.Fatalf("the problems are %+v, want Complete true and Stops 18", r.Problems)
 	}
 	if err := os.Remove(filepath.Join(dir, "gc.log.1")); err != nil {
 		t.Fatal(err)

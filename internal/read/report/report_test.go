@@ -122,13 +122,13 @@ func TestSeveralRunsOfJVMs(t *testing.T) {
 		strings.ReplaceAll(decorated(0, "gc", "Using Serial")+young(0, 1, 20)+young(1, 3, 20), "T10:", "T11:"))
 	r := reportOn(t, Config{}, path)
 	if len(r.Runs) != 2 || r.Runs[0].Collector != "G1" || r.Runs[1].Collector != "Serial" {
-		t.Fatalf("the runs are %+v", r.Runs)
+		t.Fatalf(`the runs are %+v, want 2 in Runs, Collector "G1" and Collector "Serial"`, r.Runs)
 	}
 	if a, b := &r.Runs[0], &r.Runs[1]; a.Span != 61 || b.Span != 3 || a.Stops != 2 || b.Stops != 2 || *a.Throughput != 1-0.02/61 {
 		t.Errorf("the runs are %+v\nand %+v", a, b)
 	}
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "restart" {
-		t.Errorf("the bands are %+v", r.Bands)
+		t.Errorf(`the bands are %+v, want 1 in Bands and Kind "restart"`, r.Bands)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAWindowInTime(t *testing.T) {
 	cfg := Config{Since: at(t, "2026-11-20T10:00:04Z"), Until: at(t, "2026-11-20T10:00:06Z")}
 	r := reportOn(t, cfg, path)
 	if r.Totals.Stops != 1 || r.Totals.Paused != 0.002 || r.Inputs[0].Lines != 2 {
-		t.Errorf("totals %+v, inputs %+v", r.Totals, r.Inputs)
+		t.Errorf("totals %+v, inputs %+v, want Stops 1, Paused 0.002 and Lines 2", r.Totals, r.Inputs)
 	}
 	if !has(r, "undated") || r.Complete || r.Problems[len(r.Problems)-1].Count != 1 {
 		t.Errorf("the problems are %+v", r.Problems)
@@ -164,7 +164,7 @@ func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 func TestALogEndsWithItsLastLine(t *testing.T) {
 	path := write(t, "gc.log", young(0, 1, 10)+young(1, 2, 10)+decorated(101, "gc,heap,exit", "Heap")+"a further line\n")
 	if r := reportOn(t, Config{}, path); r.Totals.Span != 100 || r.Runs[0].End-r.Runs[0].Begin != 100 {
-		t.Errorf("the totals are %+v, the runs %+v", r.Totals, r.Runs)
+		t.Errorf("the totals are %+v, the runs %+v, want Span 100 and r.Runs[0].End-r.Runs[0].Begin 100", r.Totals, r.Runs)
 	}
 }
 

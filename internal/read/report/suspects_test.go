@@ -62,7 +62,7 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if len(r.Suspected) != 20 || r.Suspected[0].Duration != 0.2 || r.Suspected[19].Duration != 0.181 || r.Totals.Suspected != 100 {
-		t.Errorf("%d, from %v", len(r.Suspected), r.Suspected[0])
+		t.Errorf("%d, from %v, want 20 in Suspected, Duration 0.2, Duration 0.181 and Suspected 100", len(r.Suspected), r.Suspected[0])
 	}
 	for _, s := range r.Suspected {
 		if len(s.Before)+len(s.After) > 2*around || len(s.Lines) != 2 {
@@ -71,7 +71,7 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if err := r.Pauses(&out, view.Style{}); err != nil || !strings.Contains(out.String(), "and 80 shorter ones") {
-		t.Errorf("error %v, the pauses are %s", err, out.String())
+		t.Errorf(`error %v, the pauses are %s, want "and 80 shorter ones" in it`, err, out.String())
 	}
 }
 
@@ -115,13 +115,13 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 	}
 	one := write(t, "gc.log", log.String())
 	if r := reportOn(t, Config{}, one); !strings.HasPrefix(r.HeapAfter(), "129") || !strings.HasSuffix(r.HeapAfter(), ", +360 MiB/h") {
-		t.Errorf("the heap after collections is %q", r.HeapAfter())
+		t.Errorf(`the heap after collections is %q, want "129" at its start and ", +360 MiB/h" at its end`, r.HeapAfter())
 	}
 	if r := reportOn(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != view.Size(5<<20) {
 		t.Errorf("without a trend: %q", r.HeapAfter())
 	}
 	if r := reportOn(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != "–" {
-		t.Errorf("of two streams: %q", r.HeapAfter())
+		t.Errorf("of two streams: %q, want \"–\"", r.HeapAfter())
 	}
 }
 
@@ -158,7 +158,7 @@ func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)
 	r := reportOn(t, Config{}, write(t, "gc.log", log))
 	if r.Totals.Suspected != 1 || len(r.Suspected) != 1 || r.Suspected[0].Suspicion != "outside" || r.Suspected[0].Cause != "G1CollectForAllocation · outside its pauses" {
-		t.Errorf("%d suspected: %+v", r.Totals.Suspected, r.Suspected)
+		t.Errorf("%d suspected, want Suspected 1, 1 in Suspected, Suspicion \"outside\" and Cause \"G1CollectForAllocation · outside its pauses\": %+v", r.Totals.Suspected, r.Suspected)
 	}
 }
 

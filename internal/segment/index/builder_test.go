@@ -155,7 +155,7 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 		}
 	}
 	if kept := Thin(got, []uint64{2, 4, 5}); len(kept) != 2 || kept[0].Seq != 2 || kept[1].Seq != 4 {
-		t.Errorf("the kept entries are %+v", kept)
+		t.Errorf("the kept entries are %+v, want 2 in kept, Seq 2 and Seq 4", kept)
 	}
 	if e := entry(1); true {
 		e.First = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -49,6 +49,6 @@ func TestGapsAddUp(t *testing.T) {
 	var s Sum
 	s.Markers([]byte(line(1) + marker + line(4) + marker + marker[:40]))
 	if s.Gap.Lines[ul.Discard][ul.Debug] != 14 || s.Gap.Total() != 14 || s.Gap.Bytes != 18 {
-		t.Errorf("the sum of the gaps is %+v", s.Gap)
+		t.Errorf("the sum of the gaps is %+v, want s.Gap.Lines[ul.Discard][ul.Debug] 14, Total 14 and Bytes 18", s.Gap)
 	}
 }

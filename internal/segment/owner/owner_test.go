@@ -110,10 +110,10 @@ func TestTheOwnerSaysWhatTheCopyDoesNotShow(t *testing.T) {
 		t.Errorf("of the stream: (-want +got)\n%s", d)
 	}
 	if l := o.lacks(o.dir, only("app.log"), time.Time{}); l != nil {
-		t.Errorf("of another stream: %v", l)
+		t.Errorf("of another stream: %v, want nil", l)
 	}
 	if l := o.lacks(o.dir, nil, stalled.Add(-time.Second)); l != nil {
-		t.Errorf("of the time before: %v", l)
+		t.Errorf("of the time before: %v, want nil", l)
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(o.dir, link); err != nil {
@@ -153,7 +153,7 @@ func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
 		return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}}
 	})
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil || asked != 3 {
-		t.Errorf("%v, asked %d times", l, asked)
+		t.Errorf("%v, asked %d times, want l nil and asked 3", l, asked)
 	}
 }
 

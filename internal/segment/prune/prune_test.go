@@ -214,7 +214,7 @@ func TestTheYoungestOfTheOldOnesAreKept(t *testing.T) {
 		}
 	}
 	if kept < 1 || kept > 4 {
-		t.Errorf("%d directories are kept: %v", kept, states)
+		t.Errorf("%d directories are kept, want kept at least 1 and kept at most 4: %v", kept, states)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestForeignFilesStay(t *testing.T) {
 			t.Error(err)
 		}
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
-			t.Errorf("%s: the file outside is gone", name)
+			t.Errorf("%s: the file outside is gone, want 1", name)
 		}
 		if _, err := os.Lstat(filepath.Join(v.dir, "shop/a/.ullage/lock")); err != nil {
 			t.Errorf("%s: the lock is gone: %v", name, err)
@@ -304,7 +304,7 @@ func TestForeignFilesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if states := v.run(Config{}); len(states) != 0 || len(other.left()) != 6 {
-		t.Errorf("the states are %v, and the files %q are left outside", states, other.left())
+		t.Errorf("the states are %v, and the files %q are left outside, want no states and 6 in left", states, other.left())
 	}
 }
 
@@ -332,7 +332,7 @@ func TestAThousandDirectories(t *testing.T) {
 	took := time.Since(began)
 	t.Logf("%d directories in %s", len(states), took)
 	if left := v.left(); len(states) != 1000 || len(left) != 1 {
-		t.Errorf("%d directories in %s, %d are left", len(states), took, len(left))
+		t.Errorf("%d directories in %s, %d are left, want 1000 in states and 1 in left", len(states), took, len(left))
 	}
 }
 
@@ -354,7 +354,7 @@ func TestDirectoriesOfMoreThanABatch(t *testing.T) {
 	}
 	for _, name := range v.left() {
 		if !strings.HasPrefix(name, "shop/foreign/.ullage/") {
-			t.Errorf("%s is left", name)
+			t.Errorf(`%s is left, want "shop/foreign/.ullage/" at its start`, name)
 		}
 	}
 }
@@ -403,7 +403,7 @@ func TestWhatAPassLeavesOutGoesWithTheNextOne(t *testing.T) {
 		return eachIn(dir, func(os.DirEntry) bool { n++; return n%2 == 1 }, do)
 	})
 	if left := v.left(); err != nil || len(left) > 0 {
-		t.Errorf("error %v, the files %q are left", err, left)
+		t.Errorf("error %v, the files %q are left, want none", err, left)
 	}
 }
 
@@ -425,7 +425,7 @@ func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
 		t.Error(diff)
 	}
 	if states := v.run(Config{OlderThan: 7 * day}); len(states) != 0 {
-		t.Errorf("the second time: %v", states)
+		t.Errorf("the second time: %v, want none", states)
 	}
 }
 

@@ -213,7 +213,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	if got := x.Before(2, start(1), start(9)); got != 0 {
-		t.Errorf("the offset is %d for a segment that was created at another time", got)
+		t.Errorf("the offset is %d for a segment that was created at another time, want 0", got)
 	}
 	if e, ok := x.Next(2, start(2), 101); !ok || e.Offset != 200 {
 		t.Errorf("the next entry is %+v, found %v", e, ok)

@@ -52,7 +52,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	small := DefaultConfig()
 	small.RetainBytes = settings.Mi
 	if bad := small.Validate(); len(bad) != 1 || !strings.Contains(bad[0].Error(), "at least one segment") {
-		t.Errorf("RetainBytes below SegmentBytes: %v", bad)
+		t.Errorf(`RetainBytes below SegmentBytes: %v, want 1 in bad and "at least one segment" in it`, bad)
 	}
 	unbounded := DefaultConfig()
 	unbounded.RetainBytes, unbounded.RetainAge = 0, 0

@@ -54,13 +54,13 @@ func TestDestinationThatIsAwayIsWaitedFor(t *testing.T) {
 			instead(t, dest)
 			for range 2 {
 				if _, err := s.Reopen(t.Context()); !errors.Is(err, ErrAway) {
-					t.Fatalf("Reopen: %v", err)
+					t.Fatalf("Reopen: %v, want ErrAway", err)
 				}
 				if err := str.Resume(m, 1<<20); !errors.Is(err, ErrAway) {
-					t.Errorf("Resume: %v", err)
+					t.Errorf("Resume: %v, want ErrAway", err)
 				}
 				if _, _, err := str.Recover(); !errors.Is(err, ErrAway) {
-					t.Errorf("Recover: %v", err)
+					t.Errorf("Recover: %v, want ErrAway", err)
 				}
 			}
 			if left, err := filepath.Glob(filepath.Join(dest, "*", "*")); name == "another's directory" && (len(left) > 0 || err != nil) {

@@ -17,7 +17,7 @@ func TestNumberOfTheCheckpointOutlivesAProcess(t *testing.T) {
 	s := openStore(t, dest, DefaultConfig())
 	must(t, s.Acquire(t.Context()))
 	if s.Number() != 0 {
-		t.Fatalf("a new destination has the number %d", s.Number())
+		t.Fatalf("a new destination has the number %d, want 0", s.Number())
 	}
 	for _, n := range []uint64{7, 1 << 40, math.MaxUint64, 8} {
 		s.SetNumber(n)
@@ -71,7 +71,7 @@ func TestNumberThatCannotBeRecorded(t *testing.T) {
 	s.SetNumber(1)
 	s.SetNumber(2)
 	if n := strings.Count(s.log.String(), "recording the number of the checkpoint failed"); n != 1 || s.Number() != 0 {
-		t.Errorf("the failure was logged %d times, and the number is %d", n, s.Number())
+		t.Errorf("the failure was logged %d times, and the number is %d, want n 1 and Number 0", n, s.Number())
 	}
 	must(t, os.Remove(numberFile(dest)))
 	s.SetNumber(3)
@@ -103,7 +103,7 @@ func TestResumeDeletesOneSegmentAtMost(t *testing.T) {
 		must(t, s.Close())
 		str = openStore(t, dest, cfg).Stream("gc")
 		if err := str.Resume(marks[0], 1<<20); err == nil || !strings.Contains(err.Error(), "are after the mark") {
-			t.Errorf("with the zero mark (%t), the error is %v", zero, err)
+			t.Errorf(`with the zero mark (%t), the error is %v, want "are after the mark" in it`, zero, err)
 		}
 		wantContents(t, dest, "gc", want)
 		must(t, str.Resume(marks[len(marks)-2], 1<<20))

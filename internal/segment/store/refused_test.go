@@ -24,10 +24,10 @@ func TestStreamAloneIsRefused(t *testing.T) {
 			must(t, obstruct(filepath.Join(dest, "bad")))
 			bad := s.Stream("bad")
 			if _, _, err := bad.Recover(); !errors.Is(err, ErrRefused) {
-				t.Errorf("Recover: %v", err)
+				t.Errorf("Recover: %v, want ErrRefused", err)
 			}
 			if err := bad.Resume(segment.Mark{}, 0); !errors.Is(err, ErrRefused) {
-				t.Errorf("Resume: %v", err)
+				t.Errorf("Resume: %v, want ErrRefused", err)
 			}
 			good := freshStream(t, s, "good")
 			appendAll(t, good, lines(1, 10))
@@ -56,7 +56,7 @@ func TestOpenStreamIsRefused(t *testing.T) {
 	rename(t, dir, dir+".moved")
 	must(t, os.WriteFile(dir, nil, 0o640))
 	if err := str.Append(lines(2, 10)); !errors.Is(err, ErrRefused) {
-		t.Errorf("Append: %v", err)
+		t.Errorf("Append: %v, want ErrRefused", err)
 	}
 	must(t, os.Remove(dir))
 	rename(t, dir+".moved", dir)

@@ -95,7 +95,7 @@ func TestReleasedStreamResumes(t *testing.T) {
 					wantContents(t, dest, "gc", lines(2, 100))
 				}
 				if str.seg.Seq < 2 {
-					t.Errorf("the stream continues with %s", str.seg.Name)
+					t.Errorf("the stream continues with %s, want Seq at least 2", str.seg.Name)
 				}
 				must(t, s.Close())
 			}
@@ -116,7 +116,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 		saves := 0
 		err := s.Store.Maintain(later, func([]*Stream) error { saves++; return errors.New("interrupted") })
 		if err == nil || saves != 1 {
-			t.Errorf("the checkpoint was saved %d times, error %v", saves, err)
+			t.Errorf("the checkpoint was saved %d times, error %v, want an error and saves 1", saves, err)
 		}
 		if got := namesOf(t, dest, "gc"); !slices.Equal(got, []string{before.Segment}) {
 			t.Fatalf("the stream has the segments %v", got)
@@ -134,7 +134,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 	must(t, s.Maintain(time.Now()))
 	must(t, s.Maintain(later.Add(time.Hour)))
 	if got := namesOf(t, dest, "gc"); len(got) != 0 {
-		t.Errorf("the stream has the segments %v", got)
+		t.Errorf("the stream has the segments %v, want none", got)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestLedgerAgreesWithTheDisk(t *testing.T) {
 			t.Fatalf("after step %d, the store counts %+v and %d segments, but the disk has %+v and %d", i, known, len(window), s.used(), len(s.ledger.oldest))
 		}
 		if used := s.used(); used.bytes > 200<<10 {
-			t.Fatalf("the destination takes %+v", used)
+			t.Fatalf("the destination takes %+v, want bytes at most 200 KiB", used)
 		}
 	}
 }

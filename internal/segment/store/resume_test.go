@@ -107,7 +107,7 @@ func TestResumeChangesNothingWhenTheMarkDoesNotFit(t *testing.T) {
 		"no name":         {segment.Mark{Offset: 3}, 1 << 20},
 	} {
 		if err := str.Resume(c.m, c.maxCut); !errors.Is(err, ErrMark) {
-			t.Errorf("%s: the error of Resume is %v", name, err)
+			t.Errorf("%s: the error of Resume is %v, want ErrMark", name, err)
 		}
 		wantContents(t, dest, "gc", lines(1, 5000))
 	}

@@ -131,7 +131,7 @@ func TestRetentionByAgeGoesByTheLastWrite(t *testing.T) {
 	s.wantGauges(t, 3, 3*4096)
 	must(t, s.Maintain(time.Now().Add(61*time.Minute)))
 	if got := namesOf(t, dest, "gc"); len(got) > 0 {
-		t.Errorf("the segments %v are left", got)
+		t.Errorf("the segments %v are left, want none", got)
 	}
 	if n := testutil.ToFloat64(s.metrics.deleted.WithLabelValues(reasonAge)); n != 3 {
 		t.Errorf("%v segments are counted as deleted, want 3", n)
@@ -204,7 +204,7 @@ func TestSegmentThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 	}
 	must(t, s.Maintain(time.Now()))
 	if got := namesOf(t, dest, "gc"); len(got) != 1 {
-		t.Errorf("the segments %v are left", got)
+		t.Errorf("the segments %v are left, want 1", got)
 	}
 	must(t, s.Maintain(time.Now().Add(2*rescanAfter)))
 	s.wantGauges(t, 1, 4096)
@@ -221,7 +221,7 @@ func TestMaintainWithNothingToDoIsCheap(t *testing.T) {
 	must(t, s.Maintain(now))
 	// Opening a descriptor would take at least one allocation.
 	if n := testing.AllocsPerRun(100, func() { must(t, s.Maintain(now)) }); n > 2 {
-		t.Errorf("Maintain made %v allocations", n)
+		t.Errorf("Maintain made %v allocations, want at most 2", n)
 	}
 }
 
@@ -248,13 +248,13 @@ func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 		for range 2 {
 			must(t, s.Maintain(time.Now()))
 			if young, old := namesOf(t, dest, "young"), namesOf(t, dest, "old"); len(young) != 1 || len(old) != 0 {
-				t.Errorf("with a clock ahead by %s, the young segments are %v and the old ones %v", ahead, young, old)
+				t.Errorf("with a clock ahead by %s, the young segments are %v and the old ones %v, want 1 in young and no old", ahead, young, old)
 			}
 			s.ledger.forget() // the second scan must find the same
 		}
 		must(t, s.Maintain(time.Now().Add(31*time.Minute)))
 		if left := namesOf(t, dest, "young"); len(left) > 0 {
-			t.Errorf("with a clock ahead by %s, %v are left after half an hour", ahead, left)
+			t.Errorf("with a clock ahead by %s, %v are left after half an hour, want none", ahead, left)
 		}
 	}
 }

@@ -31,10 +31,10 @@ func TestTinyStreamsAreBounded(t *testing.T) {
 				must(t, s.Maintain(time.Now()))
 			}
 			if used := s.used(); used.inodes > 128 || used.bytes > 512<<10 {
-				t.Errorf("the destination takes %+v", used)
+				t.Errorf("the destination takes %+v, want inodes at most 128 and bytes at most 512 KiB", used)
 			}
 			if got := namesOf(t, dest, "t-999"); len(got) != 1 {
-				t.Errorf("the last stream has the segments %v", got)
+				t.Errorf("the last stream has the segments %v, want 1", got)
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func TestManyStreamsShareTheBound(t *testing.T) {
 		}
 		must(t, s.Maintain(time.Now()))
 		if used := s.used(); used.bytes > 1<<20 {
-			t.Fatalf("the destination takes %+v", used)
+			t.Fatalf("the destination takes %+v, want bytes at most 1 MiB", used)
 		}
 	}
 	for _, str := range streams {

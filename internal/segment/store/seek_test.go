@@ -85,7 +85,7 @@ func TestSeek(t *testing.T) {
 		good, err := os.ReadFile(path)
 		must(t, err)
 		if n := len(seek.Parse(good)); n < 70 {
-			t.Fatalf("the seek file has %d entries", n)
+			t.Fatalf("the seek file has %d entries, want at least 70", n)
 		}
 		size := str.Mark().Offset
 		if n := wantSince(t, dest, begun); n < 8*size {
@@ -196,7 +196,7 @@ func TestSeekFileIsBounded(t *testing.T) {
 		t.Errorf("the directory of the oldest stream is still there: %v", err)
 	}
 	if used := s.used(); used.bytes > 96<<10 {
-		t.Errorf("the destination takes %+v", used)
+		t.Errorf("the destination takes %+v, want bytes at most 96 KiB", used)
 	}
 }
 

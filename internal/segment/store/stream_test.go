@@ -176,10 +176,10 @@ func TestUnplacedStreamTakesNothing(t *testing.T) {
 	}
 	for _, name := range []string{"../gc", ".ullage", ""} {
 		if err := s.Stream(name).Resume(segment.Mark{}, 0); err == nil {
-			t.Errorf("stream %q was resumed", name)
+			t.Errorf("stream %q was resumed, want an error", name)
 		}
 		if _, _, err := s.Stream(name).Recover(); err == nil {
-			t.Errorf("stream %q was recovered", name)
+			t.Errorf("stream %q was recovered, want an error", name)
 		}
 	}
 }
@@ -227,6 +227,6 @@ func TestStreamDirectoryThatIsALinkIsNotFollowed(t *testing.T) {
 	}
 	must(t, s.Maintain(time.Now()))
 	if found, _ := os.ReadDir(elsewhere); len(found) != 0 {
-		t.Errorf("%v were written through a link", found)
+		t.Errorf("%v were written through a link, want none", found)
 	}
 }

@@ -40,7 +40,7 @@ func FuzzSlot(f *testing.F) {
 			t.Fatal(err)
 		}
 		if found := attached(t, testKey, dir).Load(); found.Marked {
-			t.Fatalf("the forged slot was accepted: %+v", found)
+			t.Fatalf("the forged slot was accepted: %+v, want Marked false", found)
 		}
 	})
 }

@@ -65,7 +65,7 @@ func TestCheckpointComesBack(t *testing.T) {
 	mustSave(t, want)
 	got := attached(t, testKey, dir)
 	if found := got.Load(); !found.Marked || found.Claimed || !found.Begun || found.Invalid != nil {
-		t.Errorf("Load found %+v", found)
+		t.Errorf("Load found %+v, want Marked true, Claimed false, Begun true and Invalid nil", found)
 	}
 	if !maps.Equal(got.Files(), want.Files()) || !reflect.DeepEqual(got.marks, want.marks) || !got.Lost || got.Uncommitted != 1<<20 {
 		t.Errorf("the checkpoint is %+v, want %+v", got, want)
@@ -74,7 +74,7 @@ func TestCheckpointComesBack(t *testing.T) {
 
 func TestNothingWasBegunInANewSource(t *testing.T) {
 	if found := attached(t, testKey, t.TempDir()).Load(); found.Marked || found.Begun || found.Invalid != nil {
-		t.Errorf("Load found %+v", found)
+		t.Errorf("Load found %+v, want Marked false, Begun false and Invalid nil", found)
 	}
 }
 
@@ -188,10 +188,10 @@ func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
 			found := c.Load()
 			runtime.ReadMemStats(&after)
 			if found.Marked || found.Claimed || len(c.Files()) > 0 {
-				t.Errorf("the slot was accepted: %d files", len(c.Files()))
+				t.Errorf("the slot was accepted: %d files, want Marked false, Claimed false and no Files", len(c.Files()))
 			}
 			if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
-				t.Errorf("loading the slot allocated %d bytes", took)
+				t.Errorf("loading the slot allocated %d bytes, want at most 16 MiB", took)
 			}
 		})
 	}
@@ -237,7 +237,7 @@ func TestForgedNumberIsNotTaken(t *testing.T) {
 		silent.Unseal(testKey, 0)
 		mustSave(t, silent)
 		if c := attached(t, testKey, dir); !c.Load().Marked || c.slots.seq != 2 {
-			t.Errorf("with the forged number %d, the checkpoint has number %d", seq, c.slots.seq)
+			t.Errorf("with the forged number %d, the checkpoint has number %d, want Marked true and seq 2", seq, c.slots.seq)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestForgedStreamNameIsNotTaken(t *testing.T) {
 	mustSave(t, forger)
 	c := attached(t, nil, dir)
 	if c.Load(); len(c.Files()) != 1 || c.Files()[file1].Stream != "" {
-		t.Errorf("the files are %+v", c.Files())
+		t.Errorf(`the files are %+v, want 1 in Files and Stream ""`, c.Files())
 	}
 }
 
@@ -261,10 +261,10 @@ func TestStreamsWithoutFilesAreForgottenWhenTheyAreMany(t *testing.T) {
 	c.SetFiles(map[position.Content]position.Saved{file1: {Stream: "used.log"}})
 	keep := func(name string) bool { return name == "kept.log" }
 	if idle := c.ForgetIdle(2, keep); idle != nil {
-		t.Errorf("ForgetIdle forgot %v", idle)
+		t.Errorf("ForgetIdle forgot %v, want nil", idle)
 	}
 	if idle := c.ForgetIdle(1, keep); len(idle) != 2 || len(c.Streams()) != 2 {
-		t.Errorf("ForgetIdle forgot %v, and %v are left", idle, c.Streams())
+		t.Errorf("ForgetIdle forgot %v, and %v are left, want 2 in idle and 2 in Streams", idle, c.Streams())
 	}
 }
 
@@ -329,7 +329,7 @@ func TestOlderSlotOfThePairIsNotReported(t *testing.T) {
 	again := attached(t, testKey, dir)
 	again.SetKey(testKey, c.Number())
 	if found := again.Load(); !found.Marked || found.Invalid != nil {
-		t.Errorf("Load found %+v", found)
+		t.Errorf("Load found %+v, want Marked true and Invalid nil", found)
 	}
 }
 

@@ -108,14 +108,14 @@ func TestWhatIsHeldIsSavedOnceItIsCommitted(t *testing.T) {
 	}
 	h.SaveUntil(noon.Add(10 * time.Second))
 	if got := h.saves(); got != "a:one\nb:two\nthree\n" {
-		t.Errorf("the saved lines are %q", got)
+		t.Errorf("the saved lines are %q, want \"a:one\\nb:two\\nthree\\n\"", got)
 	}
 	h.commit()
 	h.add("a", 10, "in the window\n")
 	h.add("a", 12, "behind it\n")
 	h.commit()
 	if got := h.saves(); got != "a:four\na:in the window\n" {
-		t.Errorf("the saved lines are %q", got)
+		t.Errorf("the saved lines are %q, want \"a:four\\na:in the window\\n\"", got)
 	}
 	h.commit()
 	h.add("a", 13, "later\n")
@@ -132,17 +132,17 @@ func TestARestartGoesOnWithWhatIsCommitted(t *testing.T) {
 	h.commit()
 	h.add("a", 3, "not committed\n")
 	if got := h.saves(); got != "a:one\na:two\n" {
-		t.Fatalf("before the restart, the saved lines are %q", got)
+		t.Fatalf("before the restart, the saved lines are %q, want \"a:one\\na:two\\n\"", got)
 	}
 	h.restart(1 << 20) // before the saved lines are committed
 	h.add("a", 3, "three\n")
 	h.commit()
 	if got := h.saves(); got != "a:one\na:two\na:three\n" {
-		t.Errorf("after the restart, the saved lines are %q", got)
+		t.Errorf("after the restart, the saved lines are %q, want \"a:one\\na:two\\na:three\\n\"", got)
 	}
 	h.Rewind()
 	if got := h.saves(); got != "a:one\na:two\na:three\n" {
-		t.Errorf("after a rewind, the saved lines are %q", got)
+		t.Errorf("after a rewind, the saved lines are %q, want \"a:one\\na:two\\na:three\\n\"", got)
 	}
 	h.commit()
 	h.restart(1 << 20)
@@ -160,7 +160,7 @@ func TestTheOldestIsForgotten(t *testing.T) {
 	h.SaveUntil(noon.Add(61500 * time.Millisecond))
 	h.commit()
 	if got := h.saves(); got != "a:old enough\na:not yet\n" {
-		t.Errorf("within the window, the lines %q were saved", got)
+		t.Errorf("within the window, the lines %q were saved, want \"a:old enough\\na:not yet\\n\"", got)
 	}
 	for i := range 1000 {
 		h.add("a", 70, sum(i))
@@ -199,7 +199,7 @@ func TestWhatIsHeldHasNoHole(t *testing.T) {
 	h.SaveUntil(noon.Add(time.Minute))
 	h.commit()
 	if got := h.saves(); got != "a:four\n" {
-		t.Errorf("the saved lines are %q", got)
+		t.Errorf("the saved lines are %q, want \"a:four\\n\"", got)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestARefusedStreamIsForgotten(t *testing.T) {
 	h.SaveUntil(noon.Add(time.Minute))
 	h.commit()
 	if got := h.saves(); got != "a:committed\nb:b1\nb:b2\n" {
-		t.Errorf("the saved lines are %q", got)
+		t.Errorf("the saved lines are %q, want \"a:committed\\nb:b1\\nb:b2\\n\"", got)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestWhatIsGivenUpDoesNotComeBack(t *testing.T) {
 	h.commit()
 	h.SaveUntil(noon.Add(time.Minute))
 	if freed := h.Yield(); freed < 10000 || h.Stats().Bytes > 0 {
-		t.Errorf("%d bytes were freed, and %d are held", freed, h.Stats().Bytes)
+		t.Errorf("%d bytes were freed, and %d are held, want freed at least 10000 and Bytes 0", freed, h.Stats().Bytes)
 	}
 	h.add("a", 2, "two\n")
 	h.restart(1 << 20)
@@ -278,7 +278,7 @@ func TestWhatIsGivenUpDoesNotComeBack(t *testing.T) {
 	h.add("a", 3, "three\n")
 	h.commit()
 	if got := h.saves(); got != "a:three\n" {
-		t.Errorf("the saved lines are %q", got)
+		t.Errorf("the saved lines are %q, want \"a:three\\n\"", got)
 	}
 }
 
@@ -309,12 +309,12 @@ func TestAFileThatSomebodyChanged(t *testing.T) {
 				return
 			}
 			if got != "" {
-				t.Errorf("lines are saved: %q", got)
+				t.Errorf("lines are saved: %q, want nothing", got)
 			}
 			h.add("stream", 2, "next\n")
 			h.commit()
 			if got := h.saves(); got != "stream:next\n" {
-				t.Errorf("after the damage, the saved lines are %q", got)
+				t.Errorf("after the damage, the saved lines are %q, want \"stream:next\\n\"", got)
 			}
 		})
 	}

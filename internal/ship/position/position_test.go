@@ -55,7 +55,7 @@ func TestPositionBehindTheEndIsAnError(t *testing.T) {
 	}
 	defer f.Close()
 	if p, err := At(int(f.Fd()), 10); err == nil {
-		t.Errorf("an empty file has the position %+v", p)
+		t.Errorf("an empty file has the position %+v, want an error", p)
 	}
 }
 

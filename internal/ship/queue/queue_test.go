@@ -39,7 +39,7 @@ func TestPeekTakesOneChunkThatIsLargerThanAsked(t *testing.T) {
 	q := New[int](16, 8, 16)
 	push(t, q, "0123456789", 0)
 	if got := q.Peek(nil, 4); len(got) != 1 || len(got[0].Data) != 10 {
-		t.Fatalf("Peek returned %v", got)
+		t.Fatalf("Peek returned %v, want 1 in got and 10 in Data", got)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
 	w.kill()
 	s.drained()
 	if got := names(t, s.source); got != "" {
-		t.Errorf("files are left in the source: %s", got)
+		t.Errorf("files are left in the source: %s, want nothing", got)
 	}
 	wantErrors(t, s, "")
 }
@@ -159,7 +159,7 @@ func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 		t.Error("the ring is not zeroed")
 	}
 	if got, _ := events(t, s.source, testName); got[len(got)-1] != "2 behind" {
-		t.Errorf("the last message is %.80q", got[len(got)-1])
+		t.Errorf(`the last message is %.80q, want "2 behind"`, got[len(got)-1])
 	}
 	wantErrors(t, s, "")
 }
@@ -254,7 +254,7 @@ func TestATextThatSomebodyRemovedIsBegunAgain(t *testing.T) {
 	w.event(3, "three")
 	s.rounds(2)
 	if got, _ := events(t, s.source, testName); got[len(got)-1] != "3 three" {
-		t.Errorf("the messages are %q", got)
+		t.Errorf(`the messages are %q, want "3 three"`, got)
 	}
 }
 
@@ -394,10 +394,10 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 		}
 	}
 	if left := names(t, source); strings.Contains(left, ".ring") || strings.Contains(left, ".journal") {
-		t.Errorf("files are left in the source: %s", left)
+		t.Errorf(`files are left in the source: %s, want no ".ring" in it and no ".journal" in it`, left)
 	}
 	if by := s.errorsBy(); !strings.HasPrefix(by, "too_many=") {
-		t.Errorf("the errors are %s", by)
+		t.Errorf(`the errors are %s, want "too_many=" at its start`, by)
 	}
 }
 
@@ -525,7 +525,7 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	wantMessages(t, s, "1 one")
 	wantErrors(t, s, "lease=1")
 	if st := s.Status(); len(st) != 1 || !strings.Contains(st[0].Problem, "lease") || st[0].Ended {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want 1 in st, "lease" in it and Ended false`, st)
 	}
 	if n := strings.Count(s.log.String(), "reason=lease"); n != 1 {
 		t.Errorf("the log has the reason %d times, want 1:\n%s", n, s.log)

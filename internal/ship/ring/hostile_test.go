@@ -164,7 +164,7 @@ func TestARingOfHolesIsNotRead(t *testing.T) {
 	wantErrors(t, s, "sparse=1")
 	var st unix.Stat_t
 	if err := unix.Stat(w.path, &st); err != nil || st.Blocks*512 > 1<<20 {
-		t.Errorf("the ring takes %d bytes, error %v", st.Blocks*512, err)
+		t.Errorf("the ring takes %d bytes, error %v, want at most 1 MiB", st.Blocks*512, err)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestATextThatIsNoFileIsNotWritten(t *testing.T) {
 	besideAnHonestRing(t, s, func() {})
 	wantErrors(t, s, "text=1")
 	if b, _ := os.ReadFile(target); string(b) != "precious\n" {
-		t.Errorf("the target has %q", b)
+		t.Errorf("the target has %q, want \"precious\\n\"", b)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func FuzzRing(f *testing.F) {
 func plainText(t *testing.T, text string) {
 	t.Helper()
 	if i := strings.IndexAny(text, "\x00\x1b\x7f\r"); i >= 0 {
-		t.Errorf("the text has control characters: %.200q", text[i:])
+		t.Errorf("the text has control characters: %.200q, want less than 0", text[i:])
 	}
 }
 

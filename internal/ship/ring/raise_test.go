@@ -51,7 +51,7 @@ func TestARaiseReachesRingsThatComeLater(t *testing.T) {
 	first.isRaisedTo(ul.Unknown)
 	second.isRaisedTo(ul.Unknown)
 	if got := s.errorsBy(); got != "" {
-		t.Errorf("the errors are %s", got)
+		t.Errorf("the errors are %s, want nothing", got)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	s.rounds(1)
 	w.isRaisedTo(ul.Debug)
 	if got := s.errorsBy(); got != "refused=1" {
-		t.Errorf("the errors are %s", got)
+		t.Errorf(`the errors are %s, want "refused=1"`, got)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestASurveyShowsEachRing(t *testing.T) {
 	}
 	all, err := Survey(source)
 	if err != nil || len(all) != 3 {
-		t.Fatalf("the survey is %+v, error %v", all, err)
+		t.Fatalf("the survey is %+v, error %v, want 3", all, err)
 	}
 	if got := all[0]; got.Raised != loggers.Of(ul.Debug) || got.Capacity != minCapacity || got.Problem != "" || got.Name != filepath.Base(w.path) {
 		t.Errorf("the survey shows the ring as %+v", got)

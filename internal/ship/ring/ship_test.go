@@ -117,7 +117,7 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	}
 	t.Logf("%d events, %d refused, the last life took %s", kept, refused, last)
 	if left := names(t, source); strings.Contains(left, "events-") {
-		t.Errorf("files are left in the source: %s", left)
+		t.Errorf(`files are left in the source: %s, want no "events-" in it`, left)
 	}
 }
 
@@ -128,7 +128,7 @@ func shippedEvents(t *testing.T, dest string) (n int, marked uint64) {
 	var text bytes.Buffer
 	segments, err := filepath.Glob(filepath.Join(dest, "events-7.log", "*.log"))
 	if err != nil || len(segments) == 0 {
-		t.Fatalf("the segments are %q, error %v", segments, err)
+		t.Fatalf("the segments are %q, error %v, want some", segments, err)
 	}
 	for _, path := range segments {
 		b, err := os.ReadFile(path)
@@ -232,7 +232,7 @@ func TestAnEndBeforeTheFirstJournal(t *testing.T) {
 func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 	s := newSidecar(t, t.TempDir()).start()
 	if pause := s.round(s.now, false); pause < time.Hour {
-		t.Errorf("the next look is due after %s", pause)
+		t.Errorf("the next look is due after %s, want at least 1 h", pause)
 	}
 	if all, err := s.reg.Gather(); err != nil || len(all) > 0 {
 		t.Errorf("a source without rings has the metrics %v, error %v", all, err)

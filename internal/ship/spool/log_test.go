@@ -288,7 +288,7 @@ func TestOfRecordsThatOverlapTheLastCounts(t *testing.T) {
 	}
 	_, found := open(t, path)
 	if len(found) != 1 || found[0].From != 0 || found[0].End.Offset != 4 {
-		t.Errorf("found %d records, the first from %d to %d", len(found), found[0].From, found[0].End.Offset)
+		t.Errorf("found %d records, the first from %d to %d, want 1 in found, From 0 and Offset 4", len(found), found[0].From, found[0].End.Offset)
 	}
 }
 
@@ -418,7 +418,7 @@ func TestForgedSumIsNoRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, err := l.readHead(sum.at); err == nil {
-			t.Errorf("a forged record of %d bytes counts %d dropped ones", r.End.Offset-r.From, r.Gap().Bytes)
+			t.Errorf("a forged record of %d bytes counts %d dropped ones, want an error", r.End.Offset-r.From, r.Gap().Bytes)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	r.read()
 	r.commit()
 	if got := r.got["gc.log"].String(); !strings.HasPrefix(got, "one\n") || !strings.HasSuffix(got, "two\n") {
-		t.Fatalf("the lines %s were read", abbreviate(got))
+		t.Fatalf("the lines %s were read, want \"one\\n\" at its start and \"two\\n\" at its end", abbreviate(got))
 	}
 }
 

@@ -208,7 +208,7 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r.put("a.log", "")
 	r.src.listing.stale = true
 	if found, err := r.src.Scanner.Scan(); err != nil || found != 1 {
-		t.Fatalf("the scan found %d files, error %v", found, err)
+		t.Fatalf("the scan found %d files, error %v, want 1", found, err)
 	}
 	step = 0
 	r.put("b.log", "")

@@ -49,7 +49,7 @@ func TestHoleThatCameSinceTheLastBlockIsNotRead(t *testing.T) {
 	}
 	r.read()
 	if n := strings.Count(r.text(), "\x00"); n > 0 {
-		t.Errorf("%d NUL bytes of a hole were handed on as if the JVM had written them", n)
+		t.Errorf("%d NUL bytes of a hole were handed on as if the JVM had written them, want 0", n)
 	}
 }
 

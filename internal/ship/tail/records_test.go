@@ -118,7 +118,7 @@ func TestReplacedStateDirectoriesHoldNoDescriptors(t *testing.T) {
 			r.src.Reclaimer.Reclaim()
 		}
 		if n := fds() - before; n > 20 {
-			t.Errorf("moving %v: %d more descriptors are open", moving, n)
+			t.Errorf("moving %v: %d more descriptors are open, want at most 20", moving, n)
 		}
 		r.read()
 		if got := strings.Count(r.text(), "\n"); got != want {
@@ -210,7 +210,7 @@ func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 		r.src.Relief.Weigh()
 		r.src.Relief.Drop(ul.DropAll, everything)
 		if n := countedDrops(r.src); n > 0 {
-			t.Errorf("the file is gone: %v; %d lines were dropped", gone, n)
+			t.Errorf("the file is gone: %v; %d lines were dropped, want 0", gone, n)
 		}
 		r.src.Start.Aligned()
 		r.src.Relief.Weigh()
@@ -390,10 +390,10 @@ func TestRestOfALineIsDroppedBehindItsMovedBeginning(t *testing.T) {
 	r.write(w, "\nlast\n")
 	r.read()
 	if total, n := markers(r.text()); total != 1 || n != 1 {
-		t.Errorf("%d markers count %d lines", n, total)
+		t.Errorf("%d markers count %d lines, want total 1 and n 1", n, total)
 	}
 	r.accounted()
 	if !strings.HasSuffix(r.text(), "\nlast\n") {
-		t.Errorf("handed on: %s", abbreviate(r.text()))
+		t.Errorf("handed on: %s, want \"\\nlast\\n\" at its end", abbreviate(r.text()))
 	}
 }

@@ -30,7 +30,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 		t.Errorf("handed on while refused: %q", got)
 	}
 	if got := r.got["good.log"].String(); got != "1\n" {
-		t.Errorf("the other stream handed on %q", got)
+		t.Errorf("the other stream handed on %q, want \"1\\n\"", got)
 	}
 	r.got["bad.log"].Reset()
 	r.src.Capacity.Refuse(nil)
@@ -107,7 +107,7 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 		delete(met, id)
 	}
 	if len(met) > 0 {
-		t.Errorf("the checkpoint keeps %d deleted files", len(met))
+		t.Errorf("the checkpoint keeps %d deleted files, want none", len(met))
 	}
 }
 

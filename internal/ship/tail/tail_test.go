@@ -326,7 +326,7 @@ func TestFinishedFileIsUnlinkedAndAWrittenOneIsNot(t *testing.T) {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 1 || names[0] != "alive.log" {
-		t.Fatalf("the source has the files %v", names)
+		t.Fatalf(`the source has the files %v, want 1 in names and names[0] "alive.log"`, names)
 	}
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
@@ -342,7 +342,7 @@ func TestUncommittedFileIsNotUnlinked(t *testing.T) {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 1 {
-		t.Fatalf("the source has the files %v", names)
+		t.Fatalf("the source has the files %v, want 1", names)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestReclaimPunchesWhatIsCommittedAndNotMore(t *testing.T) {
 	r.write(f, strings.Repeat(line, 1000))
 	r.read()
 	if used := blocks(t, r.path("gc.log")); used < 100000 {
-		t.Fatalf("the log takes %d bytes before the commit", used)
+		t.Fatalf("the log takes %d bytes before the commit, want at least 100000", used)
 	}
 	r.commit()
 	if used := blocks(t, r.path("gc.log")); used > 2*position.PageSize {
@@ -400,7 +400,7 @@ func TestReclaimNoneLeavesEverything(t *testing.T) {
 		r.commit()
 	}
 	if used := blocks(t, r.path("gc.log")); used < 20000 {
-		t.Errorf("the log takes %d bytes", used)
+		t.Errorf("the log takes %d bytes, want at least 20000", used)
 	}
 	r.want("gc.log", strings.Repeat("x\n", 10000))
 }
@@ -412,13 +412,13 @@ func TestReclaimUnlinkPunchesNoHoles(t *testing.T) {
 	r.read()
 	r.commit()
 	if used := blocks(t, r.path("gc.log")); used < 20000 {
-		t.Errorf("the log takes %d bytes", used)
+		t.Errorf("the log takes %d bytes, want at least 20000", used)
 	}
 	r.rotate(f, "gc.log", "gc.log.0")
 	r.read()
 	r.commit()
 	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
-		t.Errorf("the source has the files %v", names)
+		t.Errorf(`the source has the files %v, want 1 in names and names[0] "gc.log"`, names)
 	}
 }
 

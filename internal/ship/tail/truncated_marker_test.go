@@ -118,7 +118,7 @@ func TestTruncatedToNothingIsMarked(t *testing.T) {
 	}
 	r.accounted()
 	if left := r.names(); len(left) > 0 {
-		t.Errorf("the files %v are left", left)
+		t.Errorf("the files %v are left, want none", left)
 	}
 }
 

@@ -133,7 +133,7 @@ func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
 	r.discard()
 	r.read()
 	if kept := strings.Count(r.text(), "][warning][gc] new line"); kept != 2000 {
-		t.Errorf("%d of 2000 new warnings are left", kept)
+		t.Errorf("%d of 2000 new warnings are left, want 2000", kept)
 	}
 	r.accounted()
 }

@@ -65,7 +65,7 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 			r.read()
 		}
 		if names := r.names(); len(names) > 0 {
-			t.Fatalf("start %d: left in the source: %v", i, names)
+			t.Fatalf("start %d: left in the source, want none: %v", i, names)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestKillWhileANameIsRemoved(t *testing.T) {
 	r.read()
 	r.want("gc.log", "one\ntwo\nthree\n")
 	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
-		t.Errorf("the source has %v", names)
+		t.Errorf(`the source has %v, want 1 in names and names[0] "gc.log"`, names)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	}
 	r.write(r.writer("gc.log"), "two\n")
 	if took := time.Since(begun); took > 30*time.Second { // the kernel takes the lease away after 45 s
-		t.Errorf("a rotation took %s", took)
+		t.Errorf("a rotation took %s, want at most 30 s", took)
 	}
 	if fd, err := unix.Open(r.path("gc.log.0"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != unix.EWOULDBLOCK {
 		unix.Close(fd)
@@ -194,7 +194,7 @@ func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 		r.src.Reclaimer.Reclaim()
 	}
 	if n := len(r.src.table.Held); n > 0 {
-		t.Fatalf("%d files are held", n)
+		t.Fatalf("%d files are held, want 0", n)
 	}
 	for f, c := range r.last {
 		r.src.Reclaimer.Committed(c)

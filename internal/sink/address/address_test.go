@@ -27,7 +27,7 @@ func TestOptionsAreCheckedWithoutTheSinks(t *testing.T) {
 	for _, text := range []string{"s3://logs?region=r&ca=/absent&credentials=file:/absent", "kafka://one,two/logs?sasl=scram-sha-512&credentials=dir:/absent",
 		"otlp+https://collector?headers=/absent&cert=/absent&key=/absent", "stdout:?format=json&name=console"} {
 		if _, bad := ParseAll([]string{text}, Schemes()); len(bad) > 0 {
-			t.Errorf("%s: %v", text, bad)
+			t.Errorf("%s, want none: %v", text, bad)
 		}
 	}
 }

@@ -348,7 +348,7 @@ func TestDeniedTransactionsAreNotedAndTriedAgain(t *testing.T) {
 	}
 	r.delivers(s, batch(t, first, 0, "one"))
 	if note := s.Note(); !strings.Contains(note, "at least once") {
-		t.Errorf("the note is %q", note)
+		t.Errorf(`the note is %q, want "at least once" in it`, note)
 	}
 	s.denied = time.Now().Add(-2 * deniedFor)
 	r.delivers(s, batch(t, first, 4, "two"))

@@ -320,7 +320,7 @@ func TestADeliveryEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := sinkAt(t, s, "").Deliver(ctx, batchOf("one")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("the error is %v, want DeadlineExceeded", err)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestMemoryOfAFullSegment(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if got := int64(after.HeapSys) - int64(before.HeapSys); got > 16<<20 {
-		t.Errorf("the heap grew by %d MiB", got>>20)
+		t.Errorf("the heap grew by %d MiB, want at most 16 MiB", got>>20)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestALongAnswer(t *testing.T) {
 		fmt.Fprintf(w, "<Error><Code>AccessDenied</Code><Message>%s</Message></Error>", strings.Repeat("&lt;A", 150_000))
 	}, "")
 	if err := s.Deliver(t.Context(), segmentOf(t, 4096)); len(err.Error()) > 16<<10 {
-		t.Errorf("the error has %d bytes", len(err.Error()))
+		t.Errorf("the error has %d bytes, want at most 16 KiB", len(err.Error()))
 	}
 }
 
@@ -207,7 +207,7 @@ func TestAnEndlessListing(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if grown := (int64(after.HeapSys) - int64(before.HeapSys)) >> 20; grown > 300 {
-		t.Errorf("the heap grew by %d MiB for an endless listing", grown)
+		t.Errorf("the heap grew by %d MiB for an endless listing, want at most 300", grown)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestASegmentThatBecomesALink(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := s.Deliver(t.Context(), b); err == nil || sent.Load() > 0 {
-				t.Errorf("error %v, %d bytes were sent", err, sent.Load())
+				t.Errorf("error %v, %d bytes were sent, want an error and sent 0", err, sent.Load())
 			}
 		})
 	}

@@ -121,7 +121,7 @@ func TestParse(t *testing.T) {
 	o := address.NewOptions(url.Values{})
 	b, err := Parse(u, &o)
 	if err != nil || b.Name != "logs" || b.Prefix != "a/b" {
-		t.Errorf("%+v, error %v", b, err)
+		t.Errorf(`%+v, error %v, want Name "logs" and Prefix "a/b"`, b, err)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestAFullPipeBlocksNobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := s.Deliver(ctx, &batch); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("the error is %v", err)
+		t.Fatalf("the error is %v, want DeadlineExceeded", err)
 	}
 	got := make(chan string)
 	go func() { text, _ := io.ReadAll(r); got <- string(text) }()

@@ -43,11 +43,11 @@ func TestAPlanOfTwoJVMs(t *testing.T) {
 		t.Errorf("volumes %v, want %v", got, want)
 	}
 	if len(p.Sidecars) != 2 || len(p.Changes) != 2 || !p.Injected || !p.Labelled || p.Refused != "" {
-		t.Fatalf("the plan is %+v", p)
+		t.Fatalf(`the plan is %+v, want 2 in Sidecars, 2 in Changes, Injected true, Labelled true and Refused ""`, p)
 	}
 	first, second := p.Changes[0], p.Changes[1]
 	if first.Container != 0 || first.Options.Index != 0 || first.Options.Old != "-Xmx1g" || !strings.HasPrefix(first.Options.Value, "-Xmx1g -Xlog:") {
-		t.Errorf("the first JVM: %+v", first)
+		t.Errorf(`the first JVM: %+v, want Container 0, Index 0, Old "-Xmx1g" and "-Xmx1g -Xlog:" at its start`, first)
 	}
 	want := []corev1.VolumeMount{{Name: "ullage-logs-2", MountPath: "/var/log/jvm"}, {Name: "ullage-tmp-2", MountPath: "/tmp"}}
 	if second.Container != 2 || second.Options.Index != -1 || !reflect.DeepEqual(second.Mounts, want) || second.Memory != (Memory{}) {

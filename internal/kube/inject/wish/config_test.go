@@ -20,7 +20,7 @@ func TestLoadConfigKeepsDefaultsOfWhatIsNotThere(t *testing.T) {
 func TestLoadConfigRefuses(t *testing.T) {
 	for _, text := range []string{"imagge: x", "image: [1]", "image: a\nimage: b", "resources: {claims: []}", "resources: {limits: {memory: lots}}", "{", strings.Repeat("#", maxConfig+1)} {
 		if cfg, err := LoadConfig(strings.NewReader(text)); err == nil {
-			t.Errorf("%.40q is loaded as %+v", text, cfg)
+			t.Errorf("%.40q is loaded as %+v, want an error", text, cfg)
 		}
 	}
 }

@@ -40,6 +40,6 @@ func TestFlagsOfTwoReportsAreCompared(t *testing.T) {
 		t.Errorf("%d rows, last %q", len(rows), last)
 	}
 	if text := Compare(report("-Xmx1g"), report("-Xmx2g")); text[len(text)-1][0] != "-Xmx" {
-		t.Errorf("the rows are %q", text)
+		t.Errorf(`the rows are %q, want "-Xmx"`, text)
 	}
 }

@@ -27,10 +27,10 @@ func fleet(n int) *Fleet {
 func TestOutliersComeFirst(t *testing.T) {
 	f := fleet(200)
 	if first := f.Logs[0]; first.Name != "pod-100</td>" || first.Outlier != "time stopped" || f.Logs[1].Outlier != "" || f.Logs[1].Name != "pod-000</td>" {
-		t.Errorf("%+v, then %+v", first, f.Logs[1])
+		t.Errorf(`%+v, then %+v, want Name "pod-100</td>", Outlier "time stopped", Outlier "" and Name "pod-000</td>"`, first, f.Logs[1])
 	}
 	if stopped := f.Figures[0]; fmt.Sprintf("%.4f %.4f %.4f", *stopped.Low, *stopped.Median, *stopped.High) != "0.0100 0.0103 0.0500" {
-		t.Errorf("the figure of the time stopped is %+v", stopped)
+		t.Errorf(`the figure of the time stopped is %+v, want "0.0100 0.0103 0.0500"`, stopped)
 	}
 	if p99 := f.Figures[2]; p99.Median != nil {
 		t.Errorf("%+v, want no spread of a figure that no log shows", p99)
@@ -39,7 +39,7 @@ func TestOutliersComeFirst(t *testing.T) {
 
 func TestFewLogsHaveNoOutliers(t *testing.T) {
 	if f := fleet(4); f.Logs[0].Outlier != "" || f.Logs[0].Name != "pod-000</td>" {
-		t.Errorf("the logs are %+v", f.Logs)
+		t.Errorf(`the logs are %+v, want Outlier "" and Name "pod-000</td>"`, f.Logs)
 	}
 }
 
