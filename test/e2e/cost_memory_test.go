@@ -38,7 +38,7 @@ func TestLogMemoryCost(t *testing.T) {
 	work.Wait()
 	for _, f := range pods {
 		if f.err != nil {
-			t.Fatalf("%s, want err nil: %v", f.name, f.err)
+			t.Fatalf("%s: %v, want no error", f.name, f.err)
 		}
 		lasts := f.lasts.String()
 		if f.lasts < f.whole {

@@ -144,7 +144,7 @@ func TestExamplesApply(t *testing.T) {
 	for _, file := range append(files, "../../deploy/examples") {
 		out, warnings, err := command("", "kubectl", "-n", s.name, "apply", "--dry-run=server", "-f", file)
 		if err != nil || warnings != "" {
-			t.Errorf("kubectl apply -f %s, want nothing: %v\n%s%s", file, err, warnings, out)
+			t.Errorf("kubectl apply -f %s, want no warnings; error: %v\n%s%s", file, err, warnings, out)
 		}
 	}
 	// The examples must not conflict when all are applied together, even twice.

@@ -118,7 +118,7 @@ func TestAgesOfLines(t *testing.T) {
 	}
 	for _, ms := range all {
 		if ms < 0 || ms > 60_000 {
-			t.Fatalf("a line is %f ms old, want ms at least 0 and ms at most 60_000", ms)
+			t.Fatalf("a line is %f ms old, want at least 0 and at most 60,000", ms)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		t.Errorf("ullage logs --gaps: %v\n%s", err, gaps)
 	}
 	if found, err := command(lab.Binary(), "check", dest); err == nil || !strings.Contains(found, "because its tmpfs was full") {
-		t.Errorf("ullage check, want an error and \"because its tmpfs was full\" in it: %v\n%s", err, found)
+		t.Errorf("ullage check: want an error and \"because its tmpfs was full\" in it: %v\n%s", err, found)
 	}
 }
 

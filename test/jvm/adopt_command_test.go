@@ -309,7 +309,7 @@ func TestAdoptAJVMThatEnds(t *testing.T) {
 		})
 		jvm.Kill()
 		if said := adoptEnds(r, adopt, 0); !strings.Contains(said, "has ended") {
-			t.Errorf("it said, want \"has ended\" in it:\n%s", said)
+			t.Errorf("unexpected output, want \"has ended\" in it:\n%s", said)
 		}
 		reported(r, "Pause Young")
 		if left := left(r, jvm); len(left) > 0 {
@@ -418,7 +418,7 @@ func TestAdoptAllJVMs(t *testing.T) {
 		all := inNamespaces(r, `until test "$("$ULLAGE" adopt --all --for 1s --dest "$COPY/trial" 2>&1 | grep -c "^adopted pid")" = 2; do sleep 0.1; done
 exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`, 2, 100)
 		if said := adoptEnds(r, all, 0); strings.Count(said, "adopted pid") != 2 || !strings.Contains(said, "released: 2 JVMs: ") {
-			t.Errorf("it said, want \"adopted pid\" twice and \"released: 2 JVMs: \" in it:\n%s", said)
+			t.Errorf("unexpected output, want \"adopted pid\" twice and \"released: 2 JVMs: \" in it:\n%s", said)
 		}
 		copies, err := filepath.Glob(filepath.Join(r.dest, "copy", "*"))
 		if err != nil || len(copies) != 2 {
@@ -490,7 +490,7 @@ func TestAdoptWithASinkThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := adoptEnds(r, adopt, 1); !strings.Contains(said, "sink otlp+http has not received ") || strings.Contains(said, "the lines that were not shipped") {
-		t.Errorf("it said, want \"sink otlp+http has not received \" in it and no \"the lines that were not shipped\" in it:\n%s", said)
+		t.Errorf("unexpected output, want \"sink otlp+http has not received \" in it and no \"the lines that were not shipped\" in it:\n%s", said)
 	}
 	reported(r, "Pause Young")
 	if is := jvm.list(); is != before {

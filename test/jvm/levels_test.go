@@ -36,7 +36,7 @@ func TestLevelsRaiseByAnnotation(t *testing.T) {
 				lasted := time.Since(asked)
 				t.Logf("restored after %s", lasted.Round(time.Millisecond))
 				if !strings.Contains(raised, "gc*=debug") || lasted < 2*time.Second {
-					t.Errorf("raised for %s to, want \"gc*=debug\" in it and lasted at least 2 s\n%s", lasted, raised)
+					t.Errorf("raised for %s, want at least 2 s; want \"gc*=debug\" in\n%s", lasted, raised)
 				}
 				if is := jvm.jcmd(); is != before {
 					t.Errorf("the configuration is\n%sand was\n%s", is, before)

@@ -167,10 +167,10 @@ func TestMetricsOfARealLog(t *testing.T) {
 	r.want(0, "ullage_jvm_slow_pauses_total")
 	r.want(0, "ullage_jvm_stalls_suspected_total")
 	if got := r.value("ullage_jvm_gc_cpu_seconds_total"); got < .04 || got > .12 {
-		t.Errorf("the CPU time is %v s, want got at least .04 and got at most .12", got)
+		t.Errorf("the CPU time is %v s, want at least .04 and at most .12", got)
 	}
 	if got := r.value("ullage_jvm_heap_after_gc_bytes", "stream=gc.log"); got < 1<<20 || got > 64<<20 {
-		t.Errorf("the heap after collections is %v bytes, want got at least 1 MiB and got at most 64 MiB", got)
+		t.Errorf("the heap after collections is %v bytes, want at least 1 MiB and at most 64 MiB", got)
 	}
 	recent := r.Recent()
 	if len(recent) < 11 || recent[0].End.Before(recent[1].End) || recent[0].Stream != "gc.log" {

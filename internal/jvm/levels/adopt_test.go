@@ -67,7 +67,7 @@ func TestAJVMWithoutAnOutputIsGivenOneUntilTheSidecarEnds(t *testing.T) {
 	m.Gives(t, `jvm-adopted stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info`)
 	p.hasMetric(1, "ullage_adopted_jvms")
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Adopted.String() != "gc*=debug,safepoint=info" || len(st.Errors) > 0 {
-		t.Errorf(`the status is %+v, want 1 in JVMs, String "gc*=debug,safepoint=info" and no Errors`, st)
+		t.Errorf(`the status is %+v, want 1 in JVMs, "gc*=debug,safepoint=info" and no Errors`, st)
 	}
 	n := j.Count()
 	for range 3 {

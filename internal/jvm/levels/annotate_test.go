@@ -184,7 +184,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 		t.Fatalf("the error is %v, the request %+v", n.err, n.request)
 	}
 	if n.poll(time.Now()); n.err != nil || n.request.Log.Selection.String() != "gc*=debug" {
-		t.Errorf(`once the file can be read, the error is %v, the request %+v, want err nil and String "gc*=debug"`, n.err, n.request)
+		t.Errorf(`once the file can be read, the error is %v, the request %+v, want no error and "gc*=debug"`, n.err, n.request)
 	}
 }
 

@@ -368,7 +368,7 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 			p.step()
 			only(t, j, "gc*=debug", gcOutput, appOutput, plainOutput)
 			if sent := j.Sent(n); len(sent) != 0 || len(p.log.String()) > 0 {
-				t.Errorf("the JVM was sent %q; the log is %s, want no sent and no String", sent, p.log)
+				t.Errorf("the JVM was sent %q; the log is %s, want nothing sent and nothing logged", sent, p.log)
 			}
 			if stream != "" {
 				if _, err := p.setStream("gc*=trace", stream); err != nil {

@@ -241,7 +241,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	p.step() // saves the state
 	quiet := p.Status().Quiet
 	if left := time.Until(quiet); left < 59*time.Minute || left > time.Hour {
-		t.Errorf("the cool-down lasts another %s, want left at least 59 min and left at most 1 h", left)
+		t.Errorf("the cool-down lasts another %s, want at least 59 min and at most 1 h", left)
 	}
 	p.kill()
 	p = r.process()

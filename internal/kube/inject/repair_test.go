@@ -78,7 +78,7 @@ func TestTheSidecarHasNoProbes(t *testing.T) {
 		t.Errorf("the sidecar has probes: %+v, want LivenessProbe nil, ReadinessProbe nil and StartupProbe nil", c)
 	}
 	if res := mutate(t, pod, testConfig()); len(res.Patch)+len(res.Warnings) > 0 {
-		t.Errorf("a pod with its restartPolicy: %+v, want 0", res)
+		t.Errorf("a pod with its restartPolicy: %+v, want no patch and no warning", res)
 	}
 }
 

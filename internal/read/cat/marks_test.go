@@ -123,7 +123,7 @@ func TestLinesAreWithoutMarks(t *testing.T) {
 	d = newShipped(t, segment.Zstd)
 	d.append(d.restart(mark.Stream, segment.Mark{}), markAt(0, mark.SidecarStarted))
 	if out, stderr := printed(t, Config{}, d.dir); out != "" || !strings.Contains(stderr, "nothing is persisted") {
-		t.Errorf(`cat printed %q and, on stderr, %q, want out "" and "nothing is persisted" in it`, out, stderr)
+		t.Errorf(`cat printed %q and, on stderr, %q, want nothing on stdout and "nothing is persisted" in it`, out, stderr)
 	}
 	d.append(d.restart("gc.log", segment.Mark{}), "[0.1s][info][gc] one\n")
 	if out, _ := printed(t, Config{}, d.dir); out != "[0.1s][info][gc] one\n" {

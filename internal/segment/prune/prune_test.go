@@ -214,7 +214,7 @@ func TestTheYoungestOfTheOldOnesAreKept(t *testing.T) {
 		}
 	}
 	if kept < 1 || kept > 4 {
-		t.Errorf("%d directories are kept, want kept at least 1 and kept at most 4: %v", kept, states)
+		t.Errorf("%d directories are kept, want at least 1 and at most 4: %v", kept, states)
 	}
 }
 
