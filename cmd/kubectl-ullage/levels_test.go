@@ -76,7 +76,7 @@ func TestABadAnnotationOfOursIsNotWaitedFor(t *testing.T) {
 		{Key: logStreamKey, Value: "gc-*.log", Problem: "unknown annotation"},
 	} {
 		if v := w.judge(nil, &admin.Levels{Annotations: []admin.Annotation{a}}); len(v.failed) != 1 || !strings.Contains(v.failed[0], a.Key) {
-			t.Errorf("the annotation is %+v, the verdict %+v", a, v)
+			t.Errorf("the annotation is %+v, the verdict %+v, want 1 failure, which names the annotation", a, v)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		})
 	}
 	if v := judgeReset(nil, &admin.Levels{}); !slices.Equal(v.done, []string{"nothing was raised"}) {
-		t.Errorf("the verdict is %+v", v)
+		t.Errorf("the verdict on a reset is %+v, want only \"nothing was raised\" in done", v)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
 		t.Errorf("with the raise, a reset is %+v, want unseen true", v)
 	}
 	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events: their own levels again, without com.acme=debug"}) {
-		t.Errorf("without the raise, a reset is %+v", v)
+		t.Errorf("without the raise, a reset is %+v, want the end of the raise to com.acme=debug in done", v)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTheSidecarTakesEveryIDAndTellsThemApart(t *testing.T) {
 		id := newID()
 		req, problems := ask.ParseRequest(map[string]string{logKey: "gc", logIDKey: id}, nil)
 		if len(problems) > 0 || req.Log.ID != id || seen[id] {
-			t.Fatalf("%q: %+v, %v, seen %v", id, req, problems, seen[id])
+			t.Fatalf("the identifier %q is read as %+v, with the problems %v; seen before: %v; want the same new identifier and no problem", id, req, problems, seen[id])
 		}
 		seen[id] = true
 	}

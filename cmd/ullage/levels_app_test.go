@@ -64,7 +64,7 @@ func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
 	const wanted = "the application's events are raised to debug until "
 	out, errs := run(cli.Failure, "set", "--app", "debug", "--for", "1h")
 	if !strings.HasPrefix(out, wanted) || !strings.HasPrefix(errs, "ullage levels set: no JVM has a ring in "+source) || strings.Count(errs, "\n") != 1 {
-		t.Errorf("without a ring, it printed %q and %q", out, errs)
+		t.Errorf("without a ring, a raise printed %q and, on stderr, %q, want a note that no JVM has a ring", out, errs)
 	}
 	if out, _ = run(cli.OK, "reset"); !strings.HasPrefix(out, "the application's events are no longer raised to debug") || strings.Contains(out, "nothing was raised") {
 		t.Errorf(`the reset printed %q, want "the application's events are no longer raised to debug" at its start and no "nothing was raised" in it`, out)
@@ -80,6 +80,6 @@ func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, errs = run(cli.OK, "set", "--app", "debug", "--for", "1h"); !strings.HasPrefix(out, wanted) || errs != "" {
-		t.Errorf("with a ring, it printed %q and %q", out, errs)
+		t.Errorf("with a ring, a raise printed %q and, on stderr, %q, want the end of the raise and nothing on stderr", out, errs)
 	}
 }

@@ -76,7 +76,7 @@ func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool
 			break
 		}
 	}
-	// If ctx has ended, the other sockets are not stale, as far as is known.
+	// If ctx has ended, it is unknown whether the other sockets are stale, and they are not returned.
 	slices.SortFunc(stale, func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) })
 	return stale
 }

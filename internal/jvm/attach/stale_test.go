@@ -58,11 +58,11 @@ func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 			c := New(testConfig(tmp), tmp)
 			found := c.Survey(t.Context())
 			if !slices.Equal(pids(found.JVMs), []int{1}) || len(found.Problems) > 0 {
-				t.Errorf("found %v, with the problems %v", found.JVMs, found.Problems)
+				t.Errorf("found %v, with the problems %v, want only process 1 and no problem", found.JVMs, found.Problems)
 			}
 			newestFirst := func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) }
 			if len(found.Stale) != 2*maxFound || !slices.IsSortedFunc(found.Stale, newestFirst) {
-				t.Errorf("the stale sockets are %v", found.Stale)
+				t.Errorf("the stale sockets are %v, want 2*maxFound of them, the newest first", found.Stale)
 			}
 			soonest := refusedFor
 			for n := 0; soonest >= refusedFor && n < 20; n++ { // the machine may be busy
@@ -73,14 +73,14 @@ func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 				soonest = min(soonest, time.Since(began))
 			}
 			if soonest >= refusedFor {
-				t.Errorf("the second search took at least %v, but there was nothing to wait for", soonest)
+				t.Errorf("the fastest repetition of the search took %v, want less than refusedFor: it has nothing to wait for", soonest)
 			}
 			if names, err := os.ReadDir(tmp); err != nil || len(names) != 2*maxFound+1 {
-				t.Errorf("%d sockets are left, error %v", len(names), err)
+				t.Errorf("%d sockets are left, error %v, want all 2*maxFound+1", len(names), err)
 			}
 			c.cfg.PID = 100
 			if f := c.Survey(t.Context()); len(f.JVMs)+len(f.Stale) > 0 || len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Error(), staleSocket) {
-				t.Errorf("a search for the JVM of a stale socket found %+v", f)
+				t.Errorf("a search for the JVM of a stale socket found %+v, want 1 problem, which says that the socket is stale, and nothing else", f)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 	began := time.Now()
 	found := c.Survey(t.Context(), known...)
 	if took := time.Since(began); len(found.Stale) != maxFound || took < refusedFor || took >= maxFound*refusedFor { // the time if they were retried one after the other
-		t.Errorf("%d sockets are stale after %v", len(found.Stale), took)
+		t.Errorf("%d sockets are stale after %v, want maxFound after refusedFor or more, but less than maxFound times that", len(found.Stale), took)
 	}
 }
 

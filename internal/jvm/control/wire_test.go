@@ -24,7 +24,7 @@ func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
 		_, err := decodeReply([]byte(text))
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 2*maxReply {
-			t.Errorf("%s: decoding took %d bytes, error %v", name, took, err)
+			t.Errorf("%s: decoding allocated %d bytes, error %v, want an error and at most 2*maxReply", name, took, err)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestForgedStreamsAreRefused(t *testing.T) {
 		r := Request{Verb: VerbSet, Raise: ask.Raise{Selection: gc, For: time.Minute}}
 		r.Stream = stream
 		if err := r.check(); err == nil || strings.ContainsAny(err.Error(), "\n\u202e") {
-			t.Errorf("the stream %q: error %v", stream, err)
+			t.Errorf("the stream %q: error %v, want an error without line breaks and control characters", stream, err)
 		}
 	}
 }

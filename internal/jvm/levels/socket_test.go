@@ -240,7 +240,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	served := idle(maxClients)
 	idle(2 * maxClients)
 	var again sync.WaitGroup
-	for _, c := range served { // whoever was served comes again, so that the command waits for longer than for a start
+	for _, c := range served { // served clients come again, so the command waits for longer than for a start
 		again.Go(func() {
 			_, _ = io.Copy(io.Discard, c)
 			if c, err := dial(p); err == nil {

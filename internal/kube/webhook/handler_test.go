@@ -81,7 +81,7 @@ func parsed(t *testing.T, w *httptest.ResponseRecorder) admissionv1.AdmissionRev
 	}
 	if a.Kind != "AdmissionReview" || a.Request != nil || a.Response == nil || a.Response.UID == "" ||
 		(len(a.Response.Patch) > 0) != (a.Response.PatchType != nil && *a.Response.PatchType == "JSONPatch") {
-		t.Fatalf("not a valid answer: %+v", a)
+		t.Fatalf("the answer is %+v, want an AdmissionReview with a response, its UID, and no request; a patch needs the type JSONPatch", a)
 	}
 	return a
 }
@@ -122,7 +122,7 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 			h, _, _ := testHandler(false)
 			w := post(h, c.text)
 			if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
-				t.Fatalf("the answer has code %d, type %s and body %s", w.Code, w.Header().Get("Content-Type"), w.Body)
+				t.Fatalf("the answer has code %d, type %s and body %s, want code 200 and type application/json", w.Code, w.Header().Get("Content-Type"), w.Body)
 			}
 			a := parsed(t, w)
 			says := strings.Join(a.Response.Warnings, "\n")
@@ -204,7 +204,7 @@ func TestWhatHasNoUidGetsAText(t *testing.T) {
 		{"too large, without a uid", strings.Repeat(" ", maxBody+1), 413, "larger than 3 MiB"},
 	} {
 		if w := post(h, c.text); w.Code != c.code || !strings.Contains(w.Body.String(), c.says) || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
-			t.Errorf("%s: the answer has code %d, type %q and body %q", c.name, w.Code, w.Header().Get("Content-Type"), w.Body)
+			t.Errorf("%s: the answer has code %d, type %q and body %q, want the error of this case as text/plain", c.name, w.Code, w.Header().Get("Content-Type"), w.Body)
 		}
 	}
 	r := httptest.NewRequest("POST", "/mutate", strings.NewReader(body("web")))
@@ -226,7 +226,7 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 		t.Errorf("the answer has no patch: %+v", a.Response)
 	}
 	if n := testutil.ToFloat64(h.metrics.panics); n != maxDecisions+1 {
-		t.Errorf("%v panics are counted", n)
+		t.Errorf("%v panics are counted, want one for each decision at a time and one more", n)
 	}
 	if !strings.Contains(log.String(), "panic=\"bug in mutate\"") || !strings.Contains(log.String(), "mutateTest") {
 		t.Errorf("the log does not say where the panic was: %s", log)

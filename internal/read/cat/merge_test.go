@@ -106,7 +106,7 @@ func TestMergeIsAStableSortByTime(t *testing.T) {
 					t.Errorf("%d bytes, want %d: they are not in order", out.Len(), text.Len())
 				}
 				if out.most > maxOpen || streams > maxOpen && out.most < 2 {
-					t.Errorf("%d of %d segments were open at a time", out.most, streams)
+					t.Errorf("%d segments of %d streams were open at a time, want at most maxOpen, and at least 2 if there are more streams", out.most, streams)
 				}
 				d.open()
 			})
@@ -137,7 +137,7 @@ func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
 	open := slices.Clone(p.open)
 	at := slices.IndexFunc(p.series(), func(s *series) bool { return !slices.Contains(open, s) })
 	if len(open) != maxOpen || at < 0 {
-		t.Fatalf("%d series are open, and %d is parked", len(open), at)
+		t.Fatalf("%d series are open, and the first parked one is number %d, want maxOpen open ones and a parked one", len(open), at)
 	}
 	parked := p.series()[at]
 	for i := range lines - 1 {

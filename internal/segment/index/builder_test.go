@@ -54,7 +54,7 @@ func TestWhatIsRegular(t *testing.T) {
 				b.Frame([]byte(c.text))
 			}
 			if got := b.Segment(1, 2); (got.Regular != nil) != c.regular {
-				t.Errorf("%s in %d frames: the regular entry is %v", name, frames, got.Regular)
+				t.Errorf("%s in %d frames: the regular entry is %v, want one only for a plain log of one JVM", name, frames, got.Regular)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 		}
 	}
 	if len(file) != 4*EntryBytes {
-		t.Fatalf("the entries take %d bytes", len(file))
+		t.Fatalf("the entries take %d bytes, want 4*EntryBytes", len(file))
 	}
 	got := Parse(file)
 	if len(got) != 4 {
@@ -144,14 +144,14 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 	for i, e := range got {
 		again, _ := e.Append(nil)
 		if string(again) != string(file[i*EntryBytes:(i+1)*EntryBytes]) || e.Seq != uint64(i+1) || (e.Regular == nil) != (e.Seq == gapped) {
-			t.Errorf("entry %d is %+v", i, e)
+			t.Errorf("entry %d is %+v, want its own number and the same bytes when it is written again; a regular part only without a gap", i, e)
 		}
 	}
 	for i := range file {
 		bad := append([]byte(nil), file...)
 		bad[i] ^= 1
 		if n := len(Parse(bad)); n != i/EntryBytes {
-			t.Fatalf("with byte %d changed, %d entries", i, n)
+			t.Fatalf("with byte %d changed, %d entries are read, want those before the changed entry", i, n)
 		}
 	}
 	if kept := Thin(got, []uint64{2, 4, 5}); len(kept) != 2 || kept[0].Seq != 2 || kept[1].Seq != 4 {
@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("an impossible entry is accepted: %+v", e)
 			}
 			if r != nil && (e.Gap.Total() > 0 || r.Low > r.High || r.First.After(r.Last) || r.Low < 0 || len(r.Head) > headBytes) {
-				t.Fatalf("the entry is %+v, its regular part %+v", e, r)
+				t.Fatalf("the entry is %+v, its regular part %+v, want a regular part only without a gap, with its limits in order and a short head", e, r)
 			}
 			if again, ok := e.Append(nil); !ok || len(Parse(again)) != 1 {
 				t.Fatalf("%+v cannot be read back", e)

@@ -96,7 +96,7 @@ func TestSealedSegmentsAreSummedUp(t *testing.T) {
 			s.SealAll()
 			must(t, s.Close())
 			if t.Failed() {
-				t.Fatalf("with %s", name)
+				t.Fatalf("the case %q failed; its messages are above", name)
 			}
 		}
 	})
@@ -213,13 +213,13 @@ func TestTheFileOfSumsIsBounded(t *testing.T) {
 		}
 		stat, err := os.Stat(filepath.Join(dest, "gc", index.Name))
 		if err != nil || stat.Size() > index.MaxBytes {
-			t.Fatalf("at segment %d, the index is %v, error %v", n, stat, err)
+			t.Fatalf("at segment %d, the index is %v, error %v, want a file of at most index.MaxBytes", n, stat, err)
 		}
 	}
 	if got := sums(t, dest, "gc"); len(got) < 4 || got[len(got)-1] != 2*most+40 {
-		t.Errorf("segments %d are summed up", got)
+		t.Errorf("segments %d are summed up, want at least 4, the newest segment last", got)
 	}
 	if _, err := os.Stat(filepath.Join(dest, "a")); !os.IsNotExist(err) {
-		t.Errorf("the directory of the oldest stream is still there: %v", err)
+		t.Errorf("os.Stat of the oldest stream's directory: %v, want ErrNotExist", err)
 	}
 }
