@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/read/incident"
 )
 
@@ -39,6 +41,9 @@ made on this machine, so that nothing that the container sends is run in the
 browser. The command prints the name of the file, and on stderr what is missing.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
+
+Exit status: 0 the archive was written, complete or not, 1 it was not, 2 usage
+error.
 `
 
 // incidentConfig has the settings of `kubectl ullage incident`.
@@ -53,7 +58,14 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.around, "around", now, "the time `T` of the incident: a duration before now, or a time (default: now)")
-	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (by default 5m)")
+	fs.Func("within", "how far from --around, as a `DURATION` (by default 5m)", func(text string) error {
+		d, err := settings.ParseDuration(text)
+		if err == nil && d <= 0 {
+			err = errors.New("it is a distance, so it must be positive")
+		}
+		c.within = text
+		return err
+	})
 	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM, which stops it for that")
 	fs.BoolVar(&c.histogram, "histogram", false, "include the objects of each class, which stops each JVM while it walks its heap")
 	fs.StringVar(&c.output, "output", "", "`FILE` to write the archive into; one that exists is replaced")

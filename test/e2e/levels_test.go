@@ -279,11 +279,12 @@ func (f *followed) last(is func(line string) bool) int {
 // as the JVM's reference output.
 func TestPlugin(t *testing.T) {
 	t.Parallel()
+	const password = "hunter2" // in the JVMs' command lines
 	s := newSpace(t)
 	settings := pluginSettings()
 	ullage := plugin(s, settings)
 	for _, pod := range []string{"app", "quiet"} {
-		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
+		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"-Dpassword=" + password, "Churn", "600000", "60", password}, After: linger, Grace: 1}.manifest())
 	}
 	s.ready("app")
 	s.ready("quiet")
@@ -319,6 +320,7 @@ func TestPlugin(t *testing.T) {
 	if quiet := ullage("logs", "quiet"); strings.Contains(quiet, "][debug][") {
 		s.Error("the other pod was raised too")
 	}
+	incidentOf(s, settings, "quiet", password)
 }
 
 // pluginSettings returns the environment for commands with our plugin: kubectl finds its plugins on

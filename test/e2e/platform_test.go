@@ -262,6 +262,8 @@ func (p *platform) checkOnCall() {
 	p.onCall("report", "deploy/web", "--output", report)
 	page, err := os.ReadFile(report)
 	matches(p.T, "report", p.must(string(page), err), `^<!doctype html>`, `web-`)
+	files, _ := anIncident(p.space, p.env, "deploy/web", []string{bucketKey})
+	matches(p.T, "incident", files["index.html"], `Complete: every line`)
 	live, recent := livePage(p.space, p.env, "deploy/web")
 	matches(p.T, "open", live, `^<!doctype html>`)
 	matches(p.T, "open, recent", recent, `"name": "\w+ young`)
