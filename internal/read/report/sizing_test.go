@@ -14,7 +14,7 @@ import (
 const mib = 1 << 20
 
 // serial is the log of a JVM with a heap of 300 MiB, of which the old generation has 200. Its young collections
-// take 1 % of the time. Every 900 s, a full collection takes 10 s and leaves 100 MiB in use. The room for
+// take 2 % of the time. Every 900 s, a full collection takes 10 s and leaves 100 MiB in use. The room for
 // promotion is also 100 MiB, and nearly full by then.
 func serial(hours int) string {
 	var log strings.Builder
@@ -34,7 +34,7 @@ func serial(hours int) string {
 		}
 		fmt.Fprint(&log, logged(second, "gc,heap", fmt.Sprintf("GC(%d) DefNew: 102400K(102400K)->0K(102400K)", gc)),
 			logged(second, "gc,heap", fmt.Sprintf("GC(%d) Tenured: %dK(204800K)->%dK(204800K)", gc, old<<10, (old+1)<<10)),
-			logged(second, "gc", fmt.Sprintf("GC(%d) Pause Young (Allocation Failure) %dM->%dM(300M) 100.000ms", gc, old+100, old+1)))
+			logged(second, "gc", fmt.Sprintf("GC(%d) Pause Young (Allocation Failure) %dM->%dM(300M) 200.000ms", gc, old+100, old+1)))
 		old++
 	}
 	return log.String()
@@ -44,25 +44,25 @@ func logged(second int, tags, message string) string {
 	return fmt.Sprintf("[%d.000s][info][%s] %s\n", second, tags, message)
 }
 
-// The expected values: young collections cost 1 % × 300 / size, full ones 10 s / 900 s × 100 / (2/3
-// size − 100).
+// The expected values: young collections cost 1 % for promoted objects, as full ones take 100 ms for each MiB, and
+// 1 % × 300 / size for the others. Full collections cost 10 s / 900 s × 100 / (2/3 size − 100). No heap costs 1 %.
 func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", serial(30)))
 	z := r.Runs[0].Sizing
-	if z == nil || z.Refused != "" || z.Live != 100*mib || z.Now != 300*mib || z.Cycles != 120 || math.Abs(*z.Overhead-0.021) > 0.0005 {
+	if z == nil || z.Refused != "" || z.Live != 100*mib || z.Now != 300*mib || z.Cycles != 120 || math.Abs(*z.Overhead-0.031) > 0.0005 {
 		t.Fatalf("the sizing is %+v", z)
 	}
 	for _, c := range append(slices.Clone(z.Others), view.ForOverhead{Overhead: z.Target, Max: z.Max}) {
 		size := c.Max / mib / 1.035
-		if got := 0.01*300/size + 100.0/90*0.01*100/(size*2/3-100); got > c.Overhead*1.01 || got < c.Overhead*0.93 {
+		if got := 0.01 + 0.01*300/size + 100.0/90*0.01*100/(size*2/3-100); got > c.Overhead*1.01 || got < c.Overhead*0.93 {
 			t.Errorf("%.0f MiB for %.1f %%: collections take %.2f %% there", size, 100*c.Overhead, 100*got)
 		}
 	}
-	if len(z.Others) != 2 || z.Container < z.Max*1.05+192*mib {
+	if len(z.Others) != 1 || z.Container < z.Max*1.05+192*mib {
 		t.Errorf("the sizing is %+v", z)
 	}
 	first := r.Advice[0]
-	if !strings.HasPrefix(first.Text, "Give the JVM -Xms328m -Xmx328m, and its container about 536 MiB") || !strings.Contains(first.Evidence, "Live set 100 MiB at its peak in 1.2 d, after 120 old cycles") || !strings.HasSuffix(first.Evidence, "Confidence is good.") {
+	if !strings.HasPrefix(first.Text, "Give the JVM -Xms544m -Xmx544m, and its container about 763 MiB") || !strings.Contains(first.Evidence, "Live set 100 MiB at its peak in 1.2 d, after 120 old cycles") || !strings.HasSuffix(first.Evidence, "Confidence is good.") {
 		t.Errorf("the first advice is %+v", first)
 	}
 }
@@ -79,7 +79,7 @@ func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 		{"a log without the old generation", replaced(log, "Tenured", "Other"), "the log does not show the old generation"},
 		{"a collector without a rule", replaced(log, "Using Serial", "Using Concurrent Mark Sweep"), "there is a rule only for"},
 		{"a heap that is nearly full of what lives", replaced(replaced(log, "(204800K)", "(102400K)"), "(300M)", "(150M)"), "live objects nearly fill the heap"},
-		{"collections that no heap makes rare enough", replaced(log, " 100.000ms", " 6000.000ms"), "four times the room would not be enough"},
+		{"collections that no heap makes rare enough", replaced(log, " 200.000ms", " 6000.000ms"), "four times the room would not be enough"},
 		{"a leak", leak(), "keeps growing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func leak() string {
 
 // The logs are of JVMs on a busy machine in which two threads keep replacing 32 MiB of live objects. The numbers
 // are the share of the process's CPU time that the collectors took. Concurrent work is counted by its duration,
-// which is an upper bound.
+// which is an upper bound. For Parallel, no size is right: most of its work is the copying of promoted objects.
 func TestWhatCollectionsTookInRealLogs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -117,7 +117,7 @@ func TestWhatCollectionsTookInRealLogs(t *testing.T) {
 		why    string // why there is no size; empty: there is one
 	}{
 		{"serial", 0.0186, 2, ""},
-		{"parallel", 0.0294, 2, ""},
+		{"parallel", 0.0294, 2, "four times the room would not be enough"},
 		{"g1", 0.0180, 2, ""},
 		{"z", 0.0556, 7, "four times the room would not be enough"},
 		{"shenandoah", 0.0380, 18, "four times the room would not be enough"},

@@ -29,8 +29,8 @@ const (
 //	work without old cycles × room now / room + work of old cycles × room for promotion now / that room
 //
 // The work of old cycles is the time that they took. But it is at least the work of one cycle for each time that
-// the promoted bytes fill up the room, because the hour may have had no old cycle. Work that the program asked for
-// is the same in a heap of any size. For Serial and Parallel, the room of a young collection is proportional to the
+// the promoted bytes fill up the room, because the hour may have had no old cycle. Work that the program asked for,
+// and for Serial and Parallel the copying of promoted objects, is the same in a heap of any size. For Serial and Parallel, the room of a young collection is proportional to the
 // heap. For other collectors, it is the part of the heap that live data leaves.
 type model struct {
 	collector pause.Collector
@@ -70,6 +70,12 @@ func newModel(z *sizing, busy *spell, r *view.Run) model {
 	case m.collector == pause.Serial || m.collector == pause.Parallel:
 		if m.old == 0 || !busy.advancing {
 			m.lacks = "the log does not show the old generation (-Xlog:gc*)"
+		}
+		// An object is promoted once in a heap of any size. To copy it takes as long as a full collection takes for as
+		// many live bytes.
+		if m.average > 0 {
+			copied := min(m.scaled, m.promoted*m.cycle/m.average)
+			m.scaled, m.fixed = m.scaled-copied, m.fixed+copied
 		}
 	case !ok:
 		m.lacks = "the log lacks the start of the JVM, which shows how many CPUs collect concurrently"
