@@ -10,7 +10,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,19 +21,22 @@ import (
 )
 
 // A real JVM in a real cgroup runs out of memory: outside its heap, on the tmpfs of its log, or in its heap, where
-// it exits or crashes. The mark of its end, the status, the counter and the report name the cause.
+// it exits or crashes. The mark of its end, the status, the counter and the report name the cause, even if the sidecar
+// has much to read when it notices the end.
 func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	needRoot(t)
 	jdks := lab.NeedsJDKs(t)
 	classes := jdks[0].Classes(t, filepath.Join("testdata", "Doomed.java"))
 	const limit = `the kernel killed it at the memory limit of its own cgroup, 256 MiB \(1 kill in the last minute\); `
 	const full = `the heap was full: (5|6)\S+ MiB of 64.0 MiB in use after a collection`
+	const backlogged = "heap, while the sidecar has 16 MiB to read"
 	const exits, crashes = "-XX:+ExitOnOutOfMemoryError", "-XX:+CrashOnOutOfMemoryError"
 	for _, jdk := range jdks {
 		for _, c := range []struct{ name, takes, option, status, cause, why string }{
 			{"native", "native", exits, "signal=SIGKILL", "memory-limit", limit + `heap \S+ MiB \(\S+ \w+ of 64.0 MiB in use after a collection\), \S+ \S+ on the log's tmpfs, about 2\d\d MiB besides`},
 			{"tmpfs", "tmpfs", exits, "signal=SIGKILL", "memory-limit", limit + `heap \S+ MiB \(\S+ \w+ of 64.0 MiB in use after a collection\), 2\d\d MiB on the log's tmpfs.*`},
 			{"heap", "heap", exits, "exit=3", "heap", `-XX:\+ExitOnOutOfMemoryError is set, and ` + full},
+			{backlogged, "heap", exits, "exit=3", "heap", `-XX:\+ExitOnOutOfMemoryError is set, and ` + full},
 			{"heap, with a crash", "heap", crashes, "exit=1", "heap", `-XX:\+CrashOnOutOfMemoryError is set, and ` + full},
 		} {
 			t.Run(jdk.String()+"/"+c.name, func(t *testing.T) {
@@ -47,8 +52,23 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 					return regexp.MustCompile("(?m)" + pattern).FindString(string(out))
 				}
 				lab.Eventually(t, lab.Patience, "the JVM is known", func() bool { return marked(`jvm-started|jvm-seen`) != "" })
-				jvm.takes(t)
-				_ = jvm.Wait()
+				signal := func(s syscall.Signal) {
+					if err := side.Signal(s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.name == backlogged {
+					signal(syscall.SIGSTOP)
+					overdue := time.After(6 * time.Second) // the sidecar looks for ends every 5 s, so it does at once when it continues
+					writeLines(t, source)
+					jvm.takes(t)
+					_ = jvm.Wait()
+					<-overdue
+					signal(syscall.SIGCONT)
+				} else {
+					jvm.takes(t)
+					_ = jvm.Wait()
+				}
 				var mark string
 				lab.Eventually(t, lab.Patience, "the JVM's end is marked", func() bool { mark = marked(`jvm-ended.*$`); return mark != "" })
 				t.Log(mark)
@@ -77,6 +97,23 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// writeLines appends 16 MiB to the log of the JVM, which appends too, so that its last lines follow them.
+func writeLines(t *testing.T, source string) {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(source, "gc-*.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("the logs are %q (%v), want one", logs, err)
+	}
+	f, err := os.OpenFile(logs[0], os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Repeat("[1.000s][info][safepoint] a line of 64 bytes, before the last ones\n", 16<<14)); err != nil {
+		t.Fatal(err)
 	}
 }
 
