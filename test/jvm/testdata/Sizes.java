@@ -1,15 +1,19 @@
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Two threads work and allocate: arguments are MiB that live, MiB to allocate, and rounds of arithmetic for each KiB.
- * A tenth of the allocated memory replaces something that lives. In the end the program prints which share of the CPU
- * time of the process, after a tenth of the work, its threads did not use themselves: that is the collector's share.
- * No wall time is involved. A second number is the time for which its threads waited for a processor, as a share of
- * the CPU time that they used.
+ * A fiftieth of the allocated memory replaces something that lives, and the last thousand KiB of each thread live too, so
+ * that a collection of the young generation has the same to copy in a heap of any size. In the end the program prints, for the time after a
+ * tenth of the work, the CPU time of its threads, the CPU time of the collector's threads, and for how long its threads
+ * waited for a processor, all in nanoseconds. No wall time is involved.
  */
 class Sizes {
     static byte[][] live;
@@ -21,14 +25,28 @@ class Sizes {
         for (int i = 0; i < live.length; i++) live[i] = new byte[1000];
         run(total / 10, rounds);
         System.gc();
-        long process = process();
+        long collector = collector();
         long[] own = run(total, rounds);
-        process = process() - process;
-        System.out.printf("%.4f %.4f%n", 1 - (double) own[0] / process, (double) own[1] / own[0]);
+        System.out.printf("%d %d %d%n", own[0], collector() - collector, own[1]);
     }
 
-    static long process() {
-        return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    /**
+     * Returns the CPU time of the threads that collect: HotSpot's VM thread, which collects alone with Serial and
+     * prepares each pause with the others, and the threads of each collector. The kernel keeps 15 characters of a name.
+     */
+    static long collector() throws IOException {
+        long sum = 0;
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(Paths.get("/proc/self/task"))) {
+            for (Path thread : threads) {
+                try {
+                    String name = Files.readAllLines(thread.resolve("comm")).get(0);
+                    if (name.matches("VM Thread|GC Thread#.*|G1 .*|Z[A-Z].*|Shenandoah.*")) sum += scheduled(thread)[0];
+                } catch (IOException ended) {
+                    // A thread that compiled has ended meanwhile. Threads that collect stay.
+                }
+            }
+        }
+        return sum;
     }
 
     /** Allocates so many MiB in two threads and returns their CPU time, and for how long they waited for a processor. */
@@ -41,10 +59,12 @@ class Sizes {
             threads[t] = new Thread(() -> {
                 ThreadLocalRandom random = ThreadLocalRandom.current();
                 long x = random.nextLong() | 1;
+                byte[][] recent = new byte[1000][];
                 for (int i = 0; i < mib * 512; i++) {
                     byte[] made = new byte[1000];
                     for (int j = 0; j < rounds; j++) { x ^= x << 13; x ^= x >>> 7; x ^= x << 17; }
-                    if (i % 10 == 0) live[random.nextInt(live.length)] = made;
+                    recent[i % recent.length] = made;
+                    if (i % 50 == 0) live[random.nextInt(live.length)] = made;
                     made[0] = (byte) x;
                 }
                 blackhole = x;
@@ -57,12 +77,18 @@ class Sizes {
         return new long[] {cpu[0] + cpu[1], waited[0] + waited[1]};
     }
 
-    /** Returns for how many nanoseconds this thread was ready to run and did not (proc_pid_schedstat(5)). */
+    /** Returns for how long a thread ran, and for how long it was ready to run and did not (proc_pid_schedstat(5)). */
+    static long[] scheduled(Path thread) throws IOException {
+        String[] times = Files.readAllLines(thread.resolve("schedstat")).get(0).split(" ");
+        return new long[] {Long.parseLong(times[0]), Long.parseLong(times[1])};
+    }
+
+    /** Returns for how long the current thread was ready to run and did not. */
     static long waited() {
         try {
-            return Long.parseLong(Files.readAllLines(Paths.get("/proc/thread-self/schedstat")).get(0).split(" ")[1]);
-        } catch (java.io.IOException e) {
-            throw new java.io.UncheckedIOException(e);
+            return scheduled(Paths.get("/proc/thread-self"))[1];
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 }
