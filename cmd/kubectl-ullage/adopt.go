@@ -166,6 +166,9 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	}
 	guest := adopter{sidecar: sidecar{cluster: in, pod: a.Metadata.Name}, out: &shared{w: e.Stderr}}
 	if there := a.adopter(); there != nil {
+		if c.container != "" && there.Target != "" && c.container != there.Target {
+			return fmt.Errorf("pod %s: container %s already adopts the JVM of container %s, not of %s: wait until it has ended, or fetch its copy with -c %[3]s", a.Metadata.Name, there.Name, printable.Name(there.Target), printable.Name(c.container))
+		}
 		guest.container = *there
 		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s has already adopted the JVM, for %s: waiting for that\n", there.Name, a.Metadata.Name, guest.lasts())
 	} else if guest.container, err = c.begin(ctx, e, in, a); err != nil {

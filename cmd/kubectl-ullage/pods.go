@@ -71,6 +71,7 @@ type container struct {
 	} `json:"volumeMounts"`
 	Resources       resources       `json:"resources"`
 	SecurityContext securityContext `json:"securityContext"`
+	Target          string          `json:"targetContainerName"` // of an ephemeral container
 }
 
 type resources struct {
