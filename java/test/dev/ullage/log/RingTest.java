@@ -257,6 +257,30 @@ class RingTest {
         }
     }
 
+    /** A web application may stop before its first ring exists: no ring may then appear that nobody returns. */
+    @Test
+    void noRetryCreatesARingOnceAllFrontEndsHaveLeft() throws Exception {
+        Path place = directory.resolve("later");
+        EventLog log = EventLog.open(place + ",size=256Ki", 0);
+        assertFalse(log.isActive());
+        awaitRetries();
+        log.leave();
+        Files.createDirectory(place);
+        assertFalse(log.event(1)); // such as a thread of the application that has not ended yet
+        awaitRetries();
+        assertFalse(log.isActive());
+        assertEquals(List.of(), RingReader.files(place));
+        assertEquals(1, log.dropped());
+    }
+
+    private static void awaitRetries() throws InterruptedException {
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals("ullage-ring")) {
+                thread.join();
+            }
+        }
+    }
+
     @Test
     void templatesAreWrittenOnceAndBounded() throws Exception {
         assertEquals(1, log.template("first {}"));

@@ -74,7 +74,7 @@ public final class EventLog {
     private int templateBytes;
     private int frontEnds;
     private boolean pinned; // the application uses the log without a front end, and may do so at any time
-    private boolean returned;
+    private volatile boolean returned; // written under the lock: no front end wants a ring
 
     private EventLog(Settings settings, Ring ring, String problem, long retryNanos) {
         this.settings = settings;
@@ -119,8 +119,12 @@ public final class EventLog {
     /** Reports that a front end has stopped. Call it once for each {@link #join}. */
     public void leave() {
         synchronized (templates) {
+            if (--frontEnds > 0 || pinned || settings == null) {
+                return;
+            }
+            returned = true; // also without a ring: a retry that is under way must not create one
             Ring r = ring;
-            if (--frontEnds > 0 || pinned || r == null) {
+            if (r == null) {
                 return;
             }
             try {
@@ -130,7 +134,6 @@ public final class EventLog {
                 // The ring's file was truncated: there is nothing to return.
             }
             problem = "the ring was returned, since all front ends are stopped";
-            returned = true;
             ring = null;
         }
     }
@@ -567,7 +570,7 @@ public final class EventLog {
 
     /** Starts a thread that creates or replaces the ring, unless that failed a moment ago. */
     private void renew(Ring old) {
-        if (settings == null || System.nanoTime() - renewAfter < 0 || !renewing.compareAndSet(false, true)) {
+        if (settings == null || returned || System.nanoTime() - renewAfter < 0 || !renewing.compareAndSet(false, true)) {
             return;
         }
         try {
