@@ -283,6 +283,48 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	}
 }
 
+// The budget is that of the source, however many rings it has. Each ring keeps what matters.
+func TestTheTextsOfAllRingsShareTheBudget(t *testing.T) {
+	const budget, length = 1 << 20, 1000
+	source := tmpfs(t)
+	names := []name{testName, "events-8-1763722140123", "events-9-1763722140123"}
+	var writers []*writer
+	for _, n := range names {
+		writers = append(writers, newWriter(t, source, n, 256<<10))
+	}
+	s := newSidecar(t, source).start()
+	s.budget = budget
+	text := []byte(strings.Repeat("x", length))
+	for range budget / length {
+		for _, w := range writers {
+			w.write(ul.Info, kindText, 1, text)
+		}
+		s.rounds(1)
+	}
+	for i, w := range writers {
+		for range 50 {
+			if !w.write(ul.Warning, kindText, 2, text) {
+				t.Fatalf("%s refused a warning, although half of the ring is for those", names[i])
+			}
+		}
+	}
+	s.rounds(1)
+	var sum int64
+	for _, n := range names {
+		info, err := os.Stat(filepath.Join(source, n.text()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() < budget/8 {
+			t.Errorf("%s has %d bytes, less than half of its share of %d", n.text(), info.Size(), budget)
+		}
+		sum += info.Size()
+	}
+	if sum > budget {
+		t.Errorf("the texts have %d bytes, with a budget of %d", sum, budget)
+	}
+}
+
 // A text that tail does not free waits for room before it fills the source. Then the ring refuses events below the keep
 // level and keeps the others.
 func TestATextLeavesRoomForOthers(t *testing.T) {

@@ -140,7 +140,7 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 		return errorPace
 	}
 	var taken uint64
-	err := d.text.checkRoom(r.work.source, r.budget)
+	err := d.text.checkRoom(r.work.source, r.budget, r.texts)
 	if err == nil {
 		taken, err = d.step(now)
 	}
@@ -161,6 +161,14 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 		return floodPace
 	}
 	return paceBehind(now.Sub(d.busy))
+}
+
+// texts returns the memory of the texts of all rings.
+func (r *Rings) texts() (bytes int64) {
+	for _, d := range r.drains {
+		bytes += d.text.memory()
+	}
+	return bytes
 }
 
 // floodPace is the time until the next look at a ring that a flood of events fills. At 100 MB/s, half of 4 MiB is

@@ -83,8 +83,8 @@ type changes struct {
 	ticked    time.Time
 }
 
-// New returns a Rings without a source. A text waits for room before it takes all of the budget, which is in bytes; 0: all
-// of the file system.
+// New returns a Rings without a source. The texts wait for room before together they take all of the budget, which is in
+// bytes; 0: all of the file system.
 func New(reg prometheus.Registerer, log *slog.Logger, budget int64) *Rings {
 	return &Rings{log: log, budget: budget, metrics: newMetrics(reg), calls: &calls{}, woken: make(chan struct{}, 1),
 		drains: map[name]*running{}, logged: map[string]bool{}}

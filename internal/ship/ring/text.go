@@ -74,23 +74,33 @@ func (t *text) append(lines []byte, offset int64) error {
 	return nil
 }
 
-// checkRoom reports a tmpfs in which the text leaves no room for others: for the logs of JVMs, and for the records in
-// which package tail keeps the lines that matter while it drops the rest. While a step waits for room, the ring fills
-// up and refuses events below the keep level first. A text that does not exist yet needs no room.
-func (t *text) checkRoom(source *os.File, budget int64) error {
+// checkRoom reports a tmpfs in which the text leaves no room for others: for the logs of JVMs, for the texts of other
+// rings, and for the records in which package tail keeps the lines that matter while it drops the rest. While a step
+// waits for room, the ring fills up and refuses events below the keep level first. A text that does not exist yet needs
+// no room. The budget, unlike the tmpfs, does not shrink by itself when another text grows, so texts returns the memory
+// of the texts of all rings.
+func (t *text) checkRoom(source *os.File, budget int64, texts func() int64) error {
 	var fs unix.Statfs_t
-	var st unix.Stat_t
-	if t == nil || unix.Fstatfs(int(source.Fd()), &fs) != nil || unix.Fstat(int(t.f.Fd()), &st) != nil {
+	if t == nil || unix.Fstatfs(int(source.Fd()), &fs) != nil {
 		return nil
 	}
-	free, all, memory := int64(fs.Bavail)*int64(fs.Bsize), int64(fs.Blocks)*int64(fs.Bsize), st.Blocks*512
+	free, all, memory := int64(fs.Bavail)*int64(fs.Bsize), int64(fs.Blocks)*int64(fs.Bsize), t.memory()
 	if budget > 0 && budget < all {
-		free, all = min(free, budget-memory), budget
+		free, all = min(free, budget-texts()), budget
 	}
 	if free < min(memory, all/roomPart) {
 		return because(reasonRoom, "%d bytes are left of %d, and the text takes %d", free, all, memory)
 	}
 	return nil
+}
+
+// memory returns the bytes that the text takes on its file system; 0 without a text.
+func (t *text) memory() int64 {
+	var st unix.Stat_t
+	if t == nil || unix.Fstat(int(t.f.Fd()), &st) != nil {
+		return 0
+	}
+	return st.Blocks * 512
 }
 
 func (t *text) close() { t.f.Close() }
