@@ -11,6 +11,7 @@ mkdir -p "$cache"
 complete() { (cd "$cache" && sha256sum --check --status -) <"$sums" 2>/dev/null; }
 if ! complete; then
     sed -n 's/^#library //p' "$sums" | while read -r artifact; do
+        echo "copying $artifact" >&2
         mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.9.0:copy -Dartifact="$artifact" -DoutputDirectory="$cache" </dev/null >&2
     done
     complete || { echo "the libraries in $cache are not those of $sums" >&2; exit 1; }
@@ -59,6 +60,7 @@ want() {
 # each NAME LIBRARY JARS tests one version.
 each() {
     local name=$1 library=$2 jars=$3 out configuration=${2/log4j/log4j2}
+    echo "$name"
     mkdir "$work/ring"
     # The settings are renewed ten times in one JVM, which collects no garbage, without a sidecar: of ten rings, the
     # last two have no room.
@@ -76,7 +78,6 @@ each() {
     out=$(run "$library" "$configuration-console" "$jars" -Dullage.events="$work/missing")
     want "com.example.Db - pool of 8 exhausted" 10 "$out"
     want "there is no ring for events: " 1 "$out" # on stderr, once
-    echo "$name: ok"
 }
 
 newest=$(java/libraries.sh)
