@@ -82,6 +82,10 @@ const (
 	// stream, read-to.
 	Truncated Kind = "truncated"
 
+	// This many records of the application were too long, and a part of each is missing: `ullage check`
+	// finds the line after each of them. At most one for each ring in a minute. Details: stream, count.
+	RecordsCut Kind = "records-cut"
+
 	// This many earlier marks were not written, because there were more than 60 in a minute.
 	// Details: count.
 	MarksSuppressed Kind = "marks-suppressed"
@@ -133,7 +137,7 @@ func New(kind Kind, pairs ...string) Mark {
 		}
 	}
 	switch kind {
-	case ArchivesMissed, Truncated, CrashReport, MarksSuppressed:
+	case ArchivesMissed, Truncated, CrashReport, RecordsCut, MarksSuppressed:
 		m.Level = ul.Warning
 	case JVMEnded:
 		if m.Get("how") == Crashed || m.Get("cause") != "" {

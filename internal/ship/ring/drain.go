@@ -174,7 +174,7 @@ func (d *drain) step(now time.Time) (taken uint64, err error) {
 	if err := d.enter(&e, lines); err != nil {
 		return 0, err
 	}
-	d.metrics.count(&tally, &e)
+	d.metrics.count(d.name, &tally, &e)
 	if e.gap.Total() > 0 {
 		d.due = drops{}
 	}

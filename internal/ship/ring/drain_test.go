@@ -17,6 +17,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
@@ -511,6 +512,54 @@ func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 		t.Errorf("%v shortened records were counted, want 1", n)
 	}
 	wantErrors(t, s, "")
+}
+
+// A mark reports how many records are cut: the first at once, later ones at most once a minute, and the rest when the
+// ring ends.
+func TestAMarkReportsCutRecords(t *testing.T) {
+	w, s := mapped(t)
+	var marks []mark.Mark
+	s.metrics.cuts.mark = func(m mark.Mark) { marks = append(marks, m) }
+	cut := func(n int) {
+		t.Helper()
+		for range n {
+			pos, ok := w.claim(10, ul.Error)
+			if !ok {
+				t.Fatal("no room")
+			}
+			w.announce(pos, 10)
+			w.fill(pos, 10, 99, testMono, []byte("0123456789"))
+			w.word(pos, 10, ul.Error, kindLine, flagCut)
+		}
+	}
+	wantCounts := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, m := range marks {
+			if m.Kind != mark.RecordsCut || m.Level != ul.Warning || m.Get("stream") != "events-7.log" {
+				t.Errorf("%s: unexpected mark %+v", when, m)
+			}
+			got = append(got, m.Get("count"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the marks have the counts %q, want %q", when, got, want)
+		}
+	}
+	cut(1)
+	s.rounds(2)
+	wantCounts("at once", "1")
+	cut(2)
+	s.rounds(1)
+	cut(3)
+	s.rounds(100)
+	wantCounts("within a minute", "1")
+	s.now = s.now.Add(markPause)
+	s.rounds(1)
+	wantCounts("after a minute", "1", "5")
+	cut(4)
+	w.kill()
+	s.drained()
+	wantCounts("when the ring ends", "1", "5", "4")
 }
 
 // When a class loader ends, it returns its ring. The ring is read to its end and removed, although the JVM

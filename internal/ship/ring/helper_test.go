@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -170,7 +171,7 @@ type sidecar struct {
 func newSidecar(t testing.TB, source string) *sidecar {
 	t.Helper()
 	s := &sidecar{t: t, source: source, now: time.Unix(1763722200, 0), reg: prometheus.NewRegistry(), log: &strings.Builder{}}
-	s.Rings = New(s.reg, slog.New(slog.NewTextHandler(s.log, nil)), 0)
+	s.Rings = New(s.reg, slog.New(slog.NewTextHandler(s.log, nil)), 0, func(mark.Mark) {})
 	return s
 }
 

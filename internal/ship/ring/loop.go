@@ -125,6 +125,7 @@ func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 	for n, d := range r.drains {
 		pause = min(pause, r.drain(n, d, now))
 	}
+	r.metrics.cuts.report(now)
 	return pause
 }
 

@@ -3,6 +3,7 @@ package ring
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -16,9 +17,10 @@ type metrics struct {
 	rings   *prometheus.GaugeVec
 	bytes   *prometheus.GaugeVec
 	begun   bool
+	cuts    cuts // marks what cut counts
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer, note func(mark.Mark)) *metrics {
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 		reg.MustRegister(c)
@@ -30,6 +32,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		return g
 	}
 	return &metrics{
+		cuts:   cuts{mark: note, of: map[name]*cut{}},
 		events: counters("ullage_events_total", "Events read from rings.", "level"),
 		cut: counters("ullage_events_cut_total",
 			"Events with a part missing, because they were longer than a record may be. A line after each of them reports that.", "level"),
@@ -60,16 +63,17 @@ func (m *metrics) begin() {
 	}
 }
 
-// count counts the events of a step that has been saved in the journal.
-func (m *metrics) count(t *tally, e *entry) {
+// count counts the events of a ring's step that has been saved in the journal.
+func (m *metrics) count(n name, t *tally, e *entry) {
 	for level, n := range t.events {
 		if n > 0 {
 			m.events.WithLabelValues(ul.Level(level).String()).Add(float64(n))
 		}
 	}
-	for level, n := range t.cut {
-		if n > 0 {
-			m.cut.WithLabelValues(ul.Level(level).String()).Add(float64(n))
+	for level, records := range t.cut {
+		if records > 0 {
+			m.cut.WithLabelValues(ul.Level(level).String()).Add(float64(records))
+			m.cuts.add(n, records)
 		}
 	}
 	for reason, lines := range e.gap.Lines {

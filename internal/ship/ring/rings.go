@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/line/loggers"
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 const (
@@ -84,9 +85,9 @@ type changes struct {
 }
 
 // New returns a Rings without a source. The texts wait for room before together they take all of the budget, which is in
-// bytes; 0: all of the file system.
-func New(reg prometheus.Registerer, log *slog.Logger, budget int64) *Rings {
-	return &Rings{log: log, budget: budget, metrics: newMetrics(reg), calls: &calls{}, woken: make(chan struct{}, 1),
+// bytes; 0: all of the file system. It calls note with each mark about a ring, and then holds a lock.
+func New(reg prometheus.Registerer, log *slog.Logger, budget int64, note func(mark.Mark)) *Rings {
+	return &Rings{log: log, budget: budget, metrics: newMetrics(reg, note), calls: &calls{}, woken: make(chan struct{}, 1),
 		drains: map[name]*running{}, logged: map[string]bool{}}
 }
 
@@ -173,6 +174,7 @@ func (r *Rings) leave() {
 func (r *Rings) end(n name) {
 	r.drains[n].close()
 	delete(r.drains, n)
+	r.metrics.cuts.end(n)
 	r.gauge()
 }
 
