@@ -160,7 +160,9 @@ func TestSecretsOfACommandLineAreLeftOut(t *testing.T) {
 	}{
 		{"a JVM's log", "gc.log", string(log), "[arguments] jvm_args: -Xms32m -Xmx64m -Xss1m -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError\n"},
 		{"JDK 8", "gc.log", "CommandLine flags: -XX:MaxHeapSize=1 -Dpassword=secret \n1.0: [GC]\n", "CommandLine flags: -XX:MaxHeapSize=1\n1.0: [GC]\n"},
-		{"an argument with line ends", "gc.log", "[1s][info][arguments] java_command: Main a\nsecret\n\n[1s][info][gc] x\n", "java_command: Main\n" + leftOut + "\n\n[1s][info][gc] x\n"},
+		{"an argument with line ends", "gc.log", "[1s][info][arguments] java_command: Main a\nsecret\n\n[1s][info][gc] x\n", "java_command: Main\n" + strings.Repeat(leftOut+"\n", 2) + "[1s][info][gc] x\n"},
+		{"an argument with an empty line and a bracket", "gc.log", "[1s][info][arguments] jvm_args: -Xmx1g -Dkey={\n\n[\"secret\",\n[secret\n[1s][info][gc] x\n", "jvm_args: -Xmx1g\n" + strings.Repeat(leftOut+"\n", 3) + "[1s][info][gc] x\n"},
+		{"an argument that looks like a command line", "gc.log", "Command Line: -Xmx1g -Da=secret -Db=jvm_args: x\n", "Command Line: -Xmx1g\n"},
 		{"a crash", "hs_err_pid1.log", "Command Line: -Xmx1g -Dx=secret Main secret\n\nVM Arguments:\njvm_args: -Xmx1g -Dx=secret\nsecret\njava_command: Main secret\n\n" +
 			"Environment Variables:\nPATH=secret\nEMPTY=\nTOKEN=a\nsecret\n\nSignal Handlers:\nSIGSEGV=crash\n",
 			"Environment Variables:\n" + strings.Repeat(leftOut+"\n", 4) + "\nSignal Handlers:\nSIGSEGV=crash\n"},
@@ -297,7 +299,8 @@ func TestAHostileArchiveRunsNothing(t *testing.T) {
 		{"a part that is missing", forge(parts("a.txt")), "lacks a part: open a.txt"},
 		{"too many parts", forge(parts(make([]string, maxElements)...)), "too many elements"},
 		{"a report that is not one", forge(parts(reportJSON), reportJSON, "null"), "lacks its inputs"},
-		{"a bomb", forge(parts("a.txt"), "a.txt", strings.Repeat("0", MaxBytes+1)), ""},
+		{"a bomb", forge(parts("a.txt"), "a.txt", strings.Repeat("0", MaxBytes+1)), "more than 64.0 MiB"},
+		{"a bomb in parts", forge(parts("a.txt", "b.txt"), "a.txt", strings.Repeat("0", MaxBytes/2+1), "b.txt", strings.Repeat("0", MaxBytes/2+1)), "more than 64.0 MiB"},
 		{"its own index", forge(parts(reportPage, "a.txt"), "index.html", evil, reportPage, evil, "a.txt", "text"), ""},
 	} {
 		again, err := remade(c.archive)

@@ -38,20 +38,24 @@ func Remake(w io.Writer, from io.ReaderAt, size int64, of string) error {
 		return fmt.Errorf("read the manifest of the archive: %w", err)
 	}
 	a := New(w, Manifest{Of: of + ": " + printable.Text(m.Of, maxText), Version: printable.Text(m.Version, maxText), Made: m.Made, Since: m.Since, Until: m.Until})
+	left := int64(MaxBytes)
 	for _, p := range m.Parts {
-		if err := a.copy(in, p); err != nil {
+		if err := a.copy(in, p, &left); err != nil {
 			return err
 		}
 	}
-	a.manifest.Lacks = nil // the list of the other archive has all of it
-	for _, text := range m.Lacks {
+	// The list of the other archive has all that it lacks. The pages that are made here may leave less room.
+	own := a.manifest.Lacks
+	a.manifest.Lacks = nil
+	for _, text := range slices.Concat(m.Lacks, slices.DeleteFunc(own, func(text string) bool { return slices.Contains(m.Lacks, text) })) {
 		a.Lack("%s", text)
 	}
 	return a.Close()
 }
 
-// copy adds a part of another archive, or makes it again if it is a report.
-func (a *Archive) copy(in *zip.Reader, p Part) error {
+// copy adds a part of another archive, or makes it again if it is a report. left is how many bytes of parts an archive
+// may still have.
+func (a *Archive) copy(in *zip.Reader, p Part, left *int64) error {
 	p.About = printable.Text(p.About, maxText)
 	has := func(name string) bool {
 		return slices.ContainsFunc(a.manifest.Parts, func(o Part) bool { return o.Name == name })
@@ -82,7 +86,11 @@ func (a *Archive) copy(in *zip.Reader, p Part) error {
 	defer f.Close()
 	var failed error
 	err = a.add(Part{Name: p.Name, About: p.About, Problem: p.Problem}, MaxBytes, func(w io.Writer) (int64, error) {
-		_, failed = io.Copy(w, io.LimitReader(f, MaxBytes+1))
+		n, err := io.Copy(w, io.LimitReader(f, *left+1))
+		if failed = err; n > *left {
+			failed = fmt.Errorf("its parts have more than %s", printable.Bytes(MaxBytes))
+		}
+		*left -= n
 		return max(0, p.Cut), nil
 	})
 	if failed != nil {

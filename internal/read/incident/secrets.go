@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/line/cut"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // leftOut replaces a secret.
@@ -18,14 +19,15 @@ const leftOut = "[left out by ullage incident]"
 const (
 	jvmArgs     = "jvm_args: "
 	javaCommand = "java_command: "
+	environment = "Environment Variables:"
 )
 
 // commandLines begin what HotSpot prints about the command line of a JVM: with -Xlog:arguments, in a crash report, at
 // the beginning of a log of JDK 8, and where it picks up JAVA_TOOL_OPTIONS.
 var commandLines = []string{jvmArgs, javaCommand, "Command Line: ", "CommandLine flags: ", "_OPTIONS: "}
 
-// afterCommand begin lines that are not a part of the command line or of the environment before them.
-var afterCommand = []string{"[", jvmArgs, javaCommand, "java_class_path (initial): ", "Launcher Type: "}
+// afterCommand begin lines that are not a part of the command line before them.
+var afterCommand = []string{"java_class_path (initial): ", "Launcher Type: ", environment}
 
 // maxHidden bounds how many lines belong to a command line with line ends in it, or to an environment.
 const maxHidden = 1000
@@ -38,6 +40,7 @@ type filter struct {
 
 	lines   cut.Lines
 	hides   int   // further lines that may have secrets
+	environ bool  // these are of an environment, which an empty line ends
 	hidden  bool  // the line has some, and something else was passed on
 	drops   bool  // the line is skipped
 	bytes   int64 // of all lines, without secrets
@@ -88,29 +91,49 @@ func (f *filter) drain() error {
 
 // shown returns what is shown in place of a line with secrets, and whether it is one.
 func (f *filter) shown(line []byte) (string, bool) {
-	for _, key := range commandLines {
-		if at := bytes.Index(line, []byte(key)); at >= 0 {
-			begin, args := string(line[:at]), string(line[at+len(key):])
-			shown := mark.Flags(args)
-			if key == javaCommand {
-				shown, _, _ = strings.Cut(args, " ") // the main class
-			}
-			f.hides = 0
-			if (key == javaCommand || key == jvmArgs) && (begin == "" || strings.HasSuffix(begin, "] ")) {
-				f.hides = maxHidden // HotSpot has printed it, and an argument may have line ends
-			}
-			return begin + key + shown, true
+	if key, at := commandIn(line); at >= 0 {
+		begin, args := string(line[:at]), string(line[at+len(key):])
+		shown := mark.Flags(args)
+		if key == javaCommand {
+			shown, _, _ = strings.Cut(args, " ") // the main class
 		}
+		f.hides = 0
+		if (key == javaCommand || key == jvmArgs) && (begin == "" || strings.HasSuffix(begin, "] ")) {
+			f.hides, f.environ = maxHidden, false // HotSpot has printed it, and an argument may have line ends
+		}
+		return begin + key + shown, true
 	}
-	if len(line) == 0 || slices.ContainsFunc(afterCommand, func(prefix string) bool { return bytes.HasPrefix(line, []byte(prefix)) }) {
+	if f.hides > 0 && f.ends(line) {
 		f.hides = 0
 	}
 	if f.hides > 0 {
 		f.hides--
 		return leftOut, true
 	}
-	if f.crash && string(line) == "Environment Variables:" {
-		f.hides = maxHidden
+	if f.crash && string(line) == environment {
+		f.hides, f.environ = maxHidden, true
 	}
 	return "", false
+}
+
+// commandIn returns the first key of a command line in a line and its offset, which is negative if there is none.
+func commandIn(line []byte) (key string, at int) {
+	at = -1
+	for _, k := range commandLines {
+		if i := bytes.Index(line, []byte(k)); i >= 0 && (at < 0 || i < at) {
+			key, at = k, i
+		}
+	}
+	return key, at
+}
+
+// ends reports whether a line is not a part of the command line or of the environment before it. An argument may
+// have an empty line in it, or one that begins with a bracket, but none that looks like a record.
+func (f *filter) ends(line []byte) bool {
+	if f.environ {
+		return len(line) == 0
+	}
+	var r ul.Record
+	r.Parse(line)
+	return r.Present != 0 || slices.ContainsFunc(afterCommand, func(prefix string) bool { return bytes.HasPrefix(line, []byte(prefix)) })
 }

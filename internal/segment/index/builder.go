@@ -123,7 +123,7 @@ func (r *regular) header(line []byte) (at int) {
 	if n := len(r.clocks); n > 0 && bytes.HasPrefix(line, r.clocks) {
 		if level, length := r.recent.read(line[n:]); level != ul.Unknown {
 			r.leveled(level, line)
-			return n + length
+			return n + length - 1 // the space before the message
 		}
 	}
 	if when, up, n, ok := r.hour.read(line, r.Uptimes); ok {
@@ -132,7 +132,7 @@ func (r *regular) header(line []byte) (at int) {
 			r.time(when)
 			r.uptime(up, r.Uptimes)
 			r.leveled(level, line)
-			return n + length
+			return n + length - 1 // the space before the message
 		}
 	}
 	r.record.Parse(line)
