@@ -125,8 +125,9 @@ func (a *Archive) create(name string) (io.Writer, error) {
 	return w, err
 }
 
-// Report adds a report as a page, as text and as JSON.
+// Report adds a report as a page, as text and as JSON. The lines that it lists with stops are shown without secrets.
 func (a *Archive) Report(r *view.Report) error {
+	r = withoutSecrets(r)
 	return errors.Join(
 		a.Add(reportJSON, "where the JVM’s time went, as JSON", func(w io.Writer) error { return view.JSON(w, r) }),
 		a.Add(reportPage, "where the JVM’s time went, with charts", func(w io.Writer) error { return view.HTML(w, r) }),

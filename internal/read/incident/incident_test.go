@@ -150,6 +150,21 @@ func TestTheOldestLinesOfTheLongestStreamsAreCutFirst(t *testing.T) {
 	}
 }
 
+// A report lists lines around stops, which are not those of the archive.
+func TestLinesAroundStopsHaveNoSecrets(t *testing.T) {
+	stop := view.Stop{Lines: []string{"[1.1s][info][gc] GC(0) Pause Full (System.gc()) 1M->1M(8M) 900.0ms"},
+		Before: []string{"rest of a secret", "[1.0s][info][arguments] java_command: Main secret"}, After: []string{"secret", "[1.2s][info][gc] x"}}
+	r := withoutSecrets(&view.Report{Longest: []view.Stop{stop}, Suspected: []*view.Stop{&stop}})
+	want := stop
+	want.Before, want.After = []string{leftOut, "[1.0s][info][arguments] java_command: Main"}, []string{leftOut, "[1.2s][info][gc] x"}
+	if d := cmp.Diff([]view.Stop{want, want}, append(r.Longest, *r.Suspected[0])); d != "" {
+		t.Errorf("the lines around the stops (-want +got):\n%s", d)
+	}
+	if stop.Before[0] == leftOut {
+		t.Error("the caller's report has changed, want a copy")
+	}
+}
+
 func TestSecretsOfACommandLineAreLeftOut(t *testing.T) {
 	log, err := os.ReadFile("../report/testdata/arguments-jdk25.log")
 	if err != nil {

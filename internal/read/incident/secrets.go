@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read/report/view"
 )
 
 // leftOut replaces a secret.
@@ -136,4 +137,40 @@ func (f *filter) ends(line []byte) bool {
 	var r ul.Record
 	r.Parse(line)
 	return r.Present != 0 || slices.ContainsFunc(afterCommand, func(prefix string) bool { return bytes.HasPrefix(line, []byte(prefix)) })
+}
+
+// withoutSecrets returns a copy of a report in which no line around a stop has a part of a command line.
+func withoutSecrets(r *view.Report) *view.Report {
+	c := *r
+	c.Longest, c.Suspected = slices.Clone(r.Longest), slices.Clone(r.Suspected)
+	for i := range c.Longest {
+		c.Longest[i].Before, c.Longest[i].After = around(c.Longest[i].Before), around(c.Longest[i].After)
+	}
+	for i, s := range c.Suspected {
+		shown := *s
+		shown.Before, shown.After = around(s.Before), around(s.After)
+		c.Suspected[i] = &shown
+	}
+	return &c
+}
+
+// around returns what is shown of lines before or after a stop. A line that no record begins with may be the rest of
+// an argument whose beginning is not among them.
+func around(lines []string) []string {
+	var f filter
+	var all []string
+	for _, line := range lines {
+		text, hidden := f.shown([]byte(line))
+		var r ul.Record
+		r.Parse([]byte(line))
+		switch {
+		case hidden:
+			all = append(all, text)
+		case r.Present == 0 && !r.Stamped:
+			all = append(all, leftOut)
+		default:
+			all = append(all, line)
+		}
+	}
+	return all
 }
