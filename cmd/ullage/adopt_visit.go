@@ -55,18 +55,23 @@ type visit struct {
 // looks than a sidecar remembers, some stops are missing here; the report counts all.
 type stops struct {
 	n       int
-	longest float64 // seconds
-	last    time.Time
+	longest float64     // seconds
+	last    admin.Pause // the latest of them
 }
 
+// add adds the pauses, the oldest first, that follow the last one. Their times do not tell which these are: the clock
+// may have been set back.
 func (s *stops) add(pauses []admin.Pause) {
-	since := s.last
-	for _, p := range pauses {
-		if p.At.After(since) {
-			s.n++
-			s.longest = max(s.longest, p.Seconds)
-			s.last = p.At
+	known := 0
+	for i, p := range pauses {
+		if p.At.Equal(s.last.At) && p.Stream == s.last.Stream && p.Seconds == s.last.Seconds {
+			known = i + 1
 		}
+	}
+	for _, p := range pauses[known:] {
+		s.n++
+		s.longest = max(s.longest, p.Seconds)
+		s.last = p
 	}
 }
 
