@@ -30,6 +30,9 @@ func (h *hour) begin(line []byte, when time.Time) {
 	}
 }
 
+// numbers is how many numbers may be between the clocks and the level: the process and the thread.
+const numbers = 2
+
 // sinceHour returns how long after the beginning of an hour a line was written.
 func sinceHour(line []byte) (d time.Duration, ok bool) {
 	if len(line) < timeEnds || line[atSecond-1] != ':' || line[atMilli-1] != '.' || line[timeEnds-1] != ']' {
@@ -60,7 +63,7 @@ func (h *hour) read(line []byte, uptimes bool) (when time.Time, up time.Duration
 		}
 		level += len(text) + 1
 	}
-	for level+1 < len(line) && line[level] == '[' {
+	for n := 0; n <= numbers && level+1 < len(line) && line[level] == '['; n++ {
 		if line[level+1]-'0' > 9 {
 			return h.at.Add(into), up, level, true
 		}

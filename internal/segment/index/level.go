@@ -22,7 +22,7 @@ const (
 )
 
 // read returns the level at the beginning of text, and the length of everything before the message. It returns
-// Unknown if there are decorations other than the level and perhaps tags.
+// Unknown if there are decorations other than the level and perhaps tags, or if they are long.
 func (r *recent) read(text []byte) (level ul.Level, length int) {
 	one := &r[0]
 	if len(text) >= hashed {
@@ -34,10 +34,10 @@ func (r *recent) read(text []byte) (level ul.Level, length int) {
 		return one.level, one.length
 	}
 	level, length = levelAt(text), plain(text)
-	if length == 0 {
+	if length == 0 || length > len(one.text) {
 		return ul.Unknown, 0
 	}
-	if level != ul.Unknown && length <= len(one.text) {
+	if level != ul.Unknown {
 		one.level, one.length = level, copy(one.text[:], text[:length])
 	}
 	return level, length
