@@ -90,8 +90,8 @@ func (w *worker) recovered() {
 	}
 }
 
-// fail counts an error. If the last try succeeded, fail also logs the error. It bounds the text of
-// the error, which may come from a server.
+// fail counts an error and logs it if told wants that. It bounds the text of the error, which may come
+// from a server.
 func (w *worker) fail(err error) {
 	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
 	text := printable.Text(err.Error(), maxReason)
@@ -99,11 +99,27 @@ func (w *worker) fail(err error) {
 	first := w.state.failure == nil
 	w.state.failure = errors.New(text)
 	w.state.mu.Unlock()
-	if first {
+	if w.told.tells(text, first, time.Now()) {
 		// messages.md#sinks: A delivery failed; `error` has the reason. The sidecar retries after a
-		// pause. The durable copy keeps the lines.
+		// pause. Another reason is logged at most once a minute. The durable copy keeps the lines.
 		w.log.Warn("sink fails", "error", text, "hint", "the durable copy keeps the lines; a retry follows")
 	}
+}
+
+// told is the failure that was logged last. The zero value: none was.
+type told struct {
+	text string
+	at   time.Time
+}
+
+// tells reports whether a failure is logged: the first after a success is, and then another reason at most once a
+// minute. The first may be a mere delay of the network at the start of a pod, and the next a wrong certificate.
+func (t *told) tells(text string, first bool, now time.Time) bool {
+	if !first && (text == t.text || now.Sub(t.at) < time.Minute) {
+		return false
+	}
+	*t = told{text, now}
+	return true
 }
 
 // skip counts a segment that was deleted before the sink had all of it.

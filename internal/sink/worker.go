@@ -48,6 +48,7 @@ type worker struct {
 	measured time.Time // when measure was called
 	stale    bool      // cursors have moved since then
 	backoff  backoff
+	told     told
 	aside    aside
 	memory   lineMemory // of the feed of lines whose turn it is
 
