@@ -129,7 +129,14 @@ func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 func TestALookThatIsGivenUpTakesNoJVMForStale(t *testing.T) {
 	tmp := t.TempDir()
 	deadSockets(t, tmp, socketName(1))
-	time.Sleep(refusedFor) // the socket's age leaves no doubt
+	for young := true; young; { // until the age of the socket leaves no doubt
+		j := JVM{PID: 1}
+		s, err := j.openSocket(tmp)
+		must(t, err)
+		young = s.id.young()
+		s.close()
+		time.Sleep(time.Millisecond)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if found := New(testConfig(tmp), tmp).Survey(ctx); len(found.Stale) != 0 || len(found.Problems) != 1 {

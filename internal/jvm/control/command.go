@@ -144,7 +144,7 @@ func (c *Command) Save(ctx context.Context) (Saving, error) {
 }
 
 // order asks the owner for what only the owner may do. It waits a moment for an owner that is just
-// starting, longer for one that serves others, and fails with [ErrNoOwner] if there is none.
+// starting and longer for an owner that serves others. It fails with [ErrNoOwner] if no owner answers.
 func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 	if err := c.store.missing(); err != nil {
 		return Reply{}, err

@@ -117,7 +117,7 @@ func (f *filter) shown(line []byte) (string, bool) {
 	return "", false
 }
 
-// commandIn returns the first key of a command line in a line and its offset, which is negative if there is none.
+// commandIn returns the first key of a command line in a line and its offset, or -1 if the line has no key.
 func commandIn(line []byte) (key string, at int) {
 	at = -1
 	for _, k := range commandLines {
