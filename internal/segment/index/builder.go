@@ -226,7 +226,7 @@ func holdsAnother(line []byte, from int) bool {
 	for at := from + 1; ; at++ {
 		i := bytes.IndexByte(line[min(at, len(line)):], '[')
 		if i < 0 {
-			// Both texts end with this letter, which is the end of few other lines.
+			// Both texts end with the same letter, and few other lines do.
 			return bytes.HasSuffix(line, droppedEnd[len(droppedEnd)-1:]) && (bytes.HasSuffix(line, droppedEnd) || ul.IsShortened(line))
 		}
 		if at += i; at+year < len(line) && line[at+year] == '-' && line[at+1]-'0' < 10 {

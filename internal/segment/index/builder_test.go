@@ -39,6 +39,7 @@ func TestWhatIsRegular(t *testing.T) {
 		"lines that the JVM dropped":           {plain + stamped(4, "[4.000s][warning][] ") + stamped(4, "[4.000s][warning]      7 messages dropped due to async logging"), false},
 		"a line with another inside":           {plain + strings.TrimSuffix(stamped(4, "[4.000s][info ][gc] cu"), "\n") + stamped(5, "[5.000s][info ][gc] d"), false},
 		"a line with another inside, no text":  {plain + strings.TrimSuffix(stamped(4, "[4.000s][info ][gc] "), "\n") + stamped(5, "[5.000s][info ][gc] d"), false},
+		"a part of a record is missing":        {plain + string(ul.AppendShortened(nil, at(4), ul.Error)), false},
 		"a record of another format":           {plain + "2026-11-22 10:00:07 [main] INFO x - y\n", false},
 		"a line without its end":               {plain + strings.TrimSuffix(stamped(4, "[4.000s][info ][gc] x"), "\n"), false},
 		"a date that nobody believes":          {"[9999-11-22T10:00:01.000+0000][1.000s][info][gc] a\n", false},

@@ -45,8 +45,8 @@ func sinceHour(line []byte) (d time.Duration, ok bool) {
 	return d, ok1 && ok2 && ok3 && minute < 60 && second < 60
 }
 
-// read returns when a line of the hour was written, its uptime if uptimes is set, and where the
-// first decoration after them is that is no number, which may be its level.
+// read returns when a line of the hour was written, its uptime if uptimes is set, and the offset of
+// the first decoration after them that is not a number. That decoration may be the level.
 func (h *hour) read(line []byte, uptimes bool) (when time.Time, up time.Duration, level int, ok bool) {
 	if len(h.begins) == 0 || !bytes.HasPrefix(line, h.begins) {
 		return when, 0, 0, false

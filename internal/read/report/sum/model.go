@@ -29,9 +29,10 @@ const (
 //	work without old cycles × room now / room + work of old cycles × room for promotion now / that room
 //
 // The work of old cycles is the time that they took. But it is at least the work of one cycle for each time that
-// the promoted bytes fill up the room, because the hour may have had no old cycle. Work that the program asked for,
-// and for Serial and Parallel the copying of promoted objects, is the same in a heap of any size. For Serial and Parallel, the room of a young collection is proportional to the
-// heap. For other collectors, it is the part of the heap that live data leaves.
+// the promoted bytes fill up the room, because the hour may have had no old cycle. Work that the program asked for is
+// the same in a heap of any size. For Serial and Parallel, so is the copying of promoted objects, and the room of a
+// young collection is proportional to the heap. For other collectors, the room is the part of the heap that live data
+// leaves.
 type model struct {
 	collector pause.Collector
 	live      float64 // bytes of live data, at the peak

@@ -32,12 +32,12 @@ var meanings = map[string]string{
 	"in":          "Whether the phase is part of a pause or ran while the application did.",
 	"duration of": "What was measured.",
 	"n":           "How many durations were measured.",
-	"p50":         "The duration that half of them do not exceed.",
-	"p90":         "The duration that 90 % of them do not exceed.",
-	"p99":         "The duration that 99 % of them do not exceed.",
-	"p99.9":       "The duration that 99.9 % of them do not exceed.",
-	"p99.99":      "The duration that 99.99 % of them do not exceed.",
-	"p99.999":     "The duration that 99.999 % of them do not exceed.",
+	"p50":         "The duration that half of the measured durations do not exceed.",
+	"p90":         "The duration that 90 % of the measured durations do not exceed.",
+	"p99":         "The duration that 99 % of the measured durations do not exceed.",
+	"p99.9":       "The duration that 99.9 % of the measured durations do not exceed.",
+	"p99.99":      "The duration that 99.99 % of the measured durations do not exceed.",
+	"p99.999":     "The duration that 99.999 % of the measured durations do not exceed.",
 	"max":         "The longest duration.",
 	"sum":         "All durations together.",
 
@@ -64,9 +64,9 @@ var meanings = map[string]string{
 	// Volume of the log.
 	"level": "The level of the lines.",
 	"tags":  "The tags of the lines.",
-	"lines": "How many lines of the log have it.",
+	"lines": "How many lines of the log have this level or these tags.",
 	"bytes": "The size of these lines, uncompressed.",
-	"share": "Their size, relative to the largest part.",
+	"share": "The size of the lines, relative to the largest part.",
 
 	// Comparisons.
 	"figure":        "What is compared.",
