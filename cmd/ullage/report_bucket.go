@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -53,7 +54,10 @@ func readInputs(ctx context.Context, inputs []string, cfg report.Config) (*view.
 		if err != nil {
 			return nil, fmt.Errorf("make a directory for the segments of a bucket: %w", err)
 		}
-		containers, err := bucket.Fetch(ctx, input, cfg.Since, to)
+		containers, err := bucket.Fetch(ctx, input, cfg.Since, to, cfg.Progress)
+		if errors.Is(err, bucket.ErrNoRoom) {
+			err = fmt.Errorf("%w; set TMPDIR to a directory with more, or select less by pod=NAME in the URL or by --since", err)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -8,13 +8,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink/s3"
 )
@@ -59,88 +66,112 @@ func Pods(ctx context.Context, text string) (all []Pod, err error) {
 
 var errNone = errors.New("no segment is there for this URL")
 
+// ErrNoRoom is the reason of [Fetch] if the segments are larger than what their file system has free.
+var ErrNoRoom = errors.New("no room for the segments of a bucket")
+
 // Fetch writes the segments that the URL of a bucket selects below dir, which must be empty. It leaves
 // out segments all of whose lines were persisted before since, but no marks and no crash reports. It
 // returns the directory of each container, which has a directory for each of its streams. If a
-// segment cannot be read to its end, Fetch fails.
-func Fetch(ctx context.Context, text string, since time.Time, dir string) (containers []string, err error) {
+// segment cannot be read to its end, or if the file system of dir has no room for all segments, Fetch fails.
+// Fetch calls tell, unless it is nil, before each segment.
+func Fetch(ctx context.Context, text string, since time.Time, dir string, tell func(done, total int64)) (containers []string, err error) {
 	r, err := s3.OpenBucket(text)
 	if err != nil {
 		return nil, err
 	}
-	f := fetcher{reader: r, dir: dir, since: since}
-	for o, err := range r.Objects(ctx) {
+	p := read.Progress{Tell: tell}
+	if p.Total, err = size(ctx, r, since); err != nil {
+		return nil, err
+	}
+	if err := checkRoom(dir, p.Total); err != nil {
+		return nil, err
+	}
+	var before s3.Object
+	for o, err := range wanted(ctx, r, since) {
 		if err != nil {
 			return nil, err
 		}
-		if err := f.next(ctx, o); err != nil {
+		if containers == nil || !sameContainer(before, o) {
+			containers = append(containers, filepath.Join(dir, strconv.Itoa(len(containers))))
+		}
+		before = o
+		p.At(0)
+		p.Next(o.Segment.Size)
+		if err := fetch(ctx, r, o, containers[len(containers)-1]); err != nil {
 			return nil, err
 		}
 	}
-	if err := f.end(ctx); err != nil {
-		return nil, err
-	}
-	if len(f.containers) == 0 {
+	if containers == nil {
 		return nil, errNone
 	}
-	return f.containers, nil
+	return containers, nil
 }
 
-// fetcher holds one object back: if the next segment begins before since, the object held back is not
-// wanted.
-type fetcher struct {
-	reader     *s3.Reader
-	dir        string
-	since      time.Time
-	before     *s3.Object // nil: none is held back
-	containers []string
-}
-
-func (f *fetcher) next(ctx context.Context, o s3.Object) error {
-	if f.before == nil || !sameContainer(*f.before, o) {
-		if err := f.end(ctx); err != nil {
-			return err
+// size returns how many bytes the wanted segments have.
+func size(ctx context.Context, r *s3.Reader, since time.Time) (sum int64, err error) {
+	for o, err := range wanted(ctx, r, since) {
+		if err != nil {
+			return 0, err
 		}
-		f.containers = append(f.containers, filepath.Join(f.dir, strconv.Itoa(len(f.containers))))
-	} else if !f.over(o) {
-		if err := f.fetch(ctx, *f.before); err != nil {
-			return err
-		}
+		// Sizes are the server's word: they neither lower the sum nor overflow it.
+		sum += min(max(0, o.Segment.Size), math.MaxInt64-sum)
 	}
-	f.before = &o
+	return sum, nil
+}
+
+// checkRoom fails before the first segment is fetched: all of them may take hours, and fill a file system that others
+// use.
+func checkRoom(dir string, need int64) error {
+	var st unix.Statfs_t
+	if err := kernel.Retry(func() error { return unix.Statfs(dir, &st) }); err != nil {
+		return fmt.Errorf("look for room in %s: %w", dir, err)
+	}
+	if free := int64(st.Bavail) * int64(st.Frsize); need > free {
+		return fmt.Errorf("%w: the segments take %s, and %s has %s free", ErrNoRoom, printable.Bytes(need), dir, printable.Bytes(free))
+	}
 	return nil
 }
 
-// end fetches the object that is held back.
-func (f *fetcher) end(ctx context.Context) error {
-	if f.before == nil {
-		return nil
+// wanted lists the objects of a bucket in order, without segments all of whose lines were persisted before since. It
+// holds one object back: if the next segment begins before since, the object held back is not wanted.
+func wanted(ctx context.Context, r *s3.Reader, since time.Time) iter.Seq2[s3.Object, error] {
+	return func(yield func(s3.Object, error) bool) {
+		var held *s3.Object // nil: none is held back
+		for o, err := range r.Objects(ctx) {
+			if err != nil {
+				yield(o, err)
+				return
+			}
+			if held != nil && !over(*held, o, since) && !yield(*held, nil) {
+				return
+			}
+			held = &o
+		}
+		if held != nil {
+			yield(*held, nil)
+		}
 	}
-	o := *f.before
-	f.before = nil
-	return f.fetch(ctx, o)
 }
 
-// over reports whether all lines of the object held back were persisted before since.
-func (f *fetcher) over(next s3.Object) bool {
-	own := f.before.Segment
-	return f.before.Stream == next.Stream && next.Stream != mark.Stream && !next.Segment.Start.Before(own.Start) && next.Segment.Start.Before(f.since)
+// over reports whether all lines of a segment were persisted before since, given the object after it.
+func over(o, next s3.Object, since time.Time) bool {
+	return sameContainer(o, next) && o.Stream == next.Stream && next.Stream != mark.Stream && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
 }
 
 func sameContainer(a, b s3.Object) bool {
 	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Container == b.Container
 }
 
-// fetch downloads one segment. The time of the upload is the time of the file: no line in it is newer.
-func (f *fetcher) fetch(ctx context.Context, o s3.Object) error {
+// fetch downloads one segment into the directory of its container. The time of the upload is the time of the file: no line in it is newer.
+func fetch(ctx context.Context, r *s3.Reader, o s3.Object, container string) error {
 	if err := segment.ValidStream(o.Stream); err != nil {
 		return fmt.Errorf("%s: %w", o.Key, err)
 	}
-	dir := filepath.Join(f.containers[len(f.containers)-1], o.Stream)
+	dir := filepath.Join(container, o.Stream)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make a directory for the segments: %w", err)
 	}
-	body, err := f.reader.Open(ctx, o)
+	body, err := r.Open(ctx, o)
 	if err != nil {
 		return err
 	}

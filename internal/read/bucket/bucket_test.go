@@ -27,6 +27,7 @@ type object struct {
 	pod, stream string
 	hour        int // after noon, when the segment was begun
 	cut         int // bytes that the server does not send
+	listed      int // bytes that the server lists in addition
 }
 
 func (o object) name() string {
@@ -46,7 +47,7 @@ func bucketOf(t *testing.T, objects ...object) string {
 			_, _ = io.WriteString(w, "<ListBucketResult>")
 			for _, o := range objects {
 				if strings.HasPrefix(o.key(), r.URL.Query().Get("prefix")) {
-					fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><LastModified>2026-11-22T15:00:00.000Z</LastModified></Contents>", o.key(), len(o.key()))
+					fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><LastModified>2026-11-22T15:00:00.000Z</LastModified></Contents>", o.key(), len(o.key())+o.listed)
 				}
 			}
 			_, _ = io.WriteString(w, "</ListBucketResult>")
@@ -74,10 +75,10 @@ func TestPodsHaveAURLEach(t *testing.T) {
 		t.Fatalf(`%+v, %v, want 2 in pods, Name "shop/web-0" and Name "shop/web-1"`, pods, err)
 	}
 	if got := fetched(t, pods[1].URL, time.Time{}); len(got) != 1 || got[0] != "0/gc.log/"+(object{}).name() {
-		t.Errorf("the URL of %s leads to %q", pods[1].Name, got)
+		t.Errorf("the URL of %s leads to %q, want only its segment of gc.log", pods[1].Name, got)
 	}
 	if _, err := Pods(t.Context(), url+"&namespace=other"); !errors.Is(err, errNone) {
-		t.Errorf("a namespace without segments: %v", err)
+		t.Errorf("a namespace without segments: %v, want %v", err, errNone)
 	}
 }
 
@@ -85,14 +86,14 @@ func TestPodsHaveAURLEach(t *testing.T) {
 func fetched(t *testing.T, url string, since time.Time) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := Fetch(t.Context(), url, since, dir); err != nil {
+	if _, err := Fetch(t.Context(), url, since, dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range filesIn(t, dir) {
 		text, err := os.ReadFile(filepath.Join(dir, path))
 		info, err2 := os.Stat(filepath.Join(dir, path))
 		if err != nil || err2 != nil || !strings.HasSuffix(string(text), "/"+filepath.Base(path)) || !info.ModTime().Equal(noon.Add(3*time.Hour)) {
-			t.Errorf("%s has %q from %s: %v, %v", path, text, info.ModTime(), err, err2)
+			t.Errorf("%s has %q from %s, errors %v and %v; want its own name at the end, the time %s and no error", path, text, info.ModTime(), err, err2, noon.Add(3*time.Hour))
 		}
 		paths = append(paths, path)
 	}
@@ -122,7 +123,7 @@ func TestOnlySegmentsThatMayBeInTheWindowAreFetched(t *testing.T) {
 	}
 	url := bucketOf(t, objects...)
 	if got := fetched(t, url, time.Time{}); len(got) != len(objects) {
-		t.Errorf("without a window: %q", got)
+		t.Errorf("without a window: %q, want all %d objects", got, len(objects))
 	}
 	name := func(hour int) string { return object{hour: hour}.name() }
 	want := []string{"0/gc.log/" + name(1), "0/gc.log/" + name(2), "0/" + mark.Stream + "/" + name(0), "0/" + mark.Stream + "/" + name(1), "0/" + mark.Stream + "/" + name(2), "1/gc.log/" + name(1), "1/gc.log/" + name(2)}
@@ -142,7 +143,10 @@ func TestABadBucketIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if _, err := Fetch(t.Context(), bucketOf(t, c.of), time.Time{}, filepath.Join(dir, "in")); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := os.Mkdir(filepath.Join(dir, "in"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Fetch(t.Context(), bucketOf(t, c.of), time.Time{}, filepath.Join(dir, "in"), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 			for _, path := range filesIn(t, dir) {
@@ -151,5 +155,19 @@ func TestABadBucketIsRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Segments that do not fit are not begun: they would fill a file system that others use.
+func TestSegmentsThatDoNotFitAreNotFetched(t *testing.T) {
+	const exbibyte = 1 << 60
+	dir := t.TempDir()
+	url := bucketOf(t, object{pod: "web-0", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log", hour: 1, listed: 7 * exbibyte}, object{pod: "web-1", stream: "gc.log", listed: 7 * exbibyte})
+	_, err := Fetch(t.Context(), url, time.Time{}, dir, nil)
+	if !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "take 8192 PiB, and "+dir+" has ") {
+		t.Errorf("error %v, want that there is no room for 8192 PiB", err)
+	}
+	if files := filesIn(t, dir); files != nil {
+		t.Errorf("%q were written, want no file", files)
 	}
 }
