@@ -17,6 +17,7 @@ const (
 // quotes has the functions that return the texts for other documents.
 var quotes = map[string]func(*record) string{
 	"standstill": (*record).quoteStandstill,
+	"saturated":  (*record).quoteSaturated,
 	"price":      (*record).quotePrice,
 	"costs":      (*record).quoteCosts,
 	"peers":      (*record).quotePeers,
@@ -105,6 +106,20 @@ func (r *record) quoteStandstill() string {
 	return s.String()
 }
 
+// quoteSaturated compares how long an application was stopped while others wrote more to the disk of its log than it
+// takes.
+func (r *record) quoteSaturated() string {
+	for _, group := range r.groups("saturated") {
+		if !strings.HasSuffix(group, ", "+mechanisms[0].name) {
+			continue
+		}
+		longest := func(logging string) string { return r.row("saturated", group+": "+logging).cell("longest") }
+		return fmt.Sprintf("On a disk that others saturate, the longest stall was %s ms with the log on it, %s ms with `ullage`, and %s ms without a log.\n",
+			longest("log on the disk"), longest(shippedLogging), longest("logging off"))
+	}
+	return "A saturated disk was not measured.\n"
+}
+
 // quotedLoggings has the names of the ways to log in a summary.
 var quotedLoggings = map[string]string{
 	"logging off":                  "nothing (logging off)",
@@ -179,10 +194,27 @@ func (r *record) quoteRun() string {
 	if rounds <= 1 {
 		once = "Every experiment ran once."
 	}
-	if earlier := slices.DeleteFunc(slices.Clone(r.Experiments), func(x *experiment) bool { return x.Earlier == nil }); len(earlier) > 0 {
-		once += fmt.Sprintf(" %d of %d experiments are from earlier runs.", len(earlier), len(r.Experiments))
-	}
+	once += r.parts(date)
 	return fmt.Sprintf("The run is of %s, on %s, %d cores, Linux %s. %s%s\n", date, r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, once, busy)
+}
+
+// parts says which part of the record is of other days than the last run. It is empty if none is: a run in parts on
+// one day is one run.
+func (r *record) parts(last string) string {
+	earlier, first := 0, last
+	for _, x := range r.Experiments {
+		if x.Earlier == nil {
+			continue
+		}
+		if date, _, _ := strings.Cut(x.Earlier.Date, "T"); date != last {
+			earlier++
+			first = min(first, date)
+		}
+	}
+	if earlier == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %d of %d experiments are from earlier runs, the first of %s.", earlier, len(r.Experiments), first)
 }
 
 // quoteCosts returns a table of the sidecar's costs.

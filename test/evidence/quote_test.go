@@ -69,11 +69,33 @@ func TestQuotesAreRenewedBetweenTheirMarks(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "old") {
-		t.Error(got)
+		t.Errorf("want no \"old\" in:\n%s", got)
 	}
 	for _, bad := range []string{"<!-- evidence: nothing -->\n<!-- end of evidence -->", "<!-- evidence: costs -->\n"} {
 		if _, err := r.renew(bad); err == nil {
 			t.Errorf("%q was renewed, want an error", bad)
+		}
+	}
+}
+
+func TestARunInPartsIsOneRunIfOfOneDay(t *testing.T) {
+	parts := func(dates ...string) string {
+		r := &record{Experiments: []*experiment{{}}}
+		for _, date := range dates {
+			r.Experiments = append(r.Experiments, &experiment{Earlier: &sitting{Date: date}})
+		}
+		return r.parts("2026-11-28")
+	}
+	for _, c := range []struct {
+		name      string
+		got, want string
+	}{
+		{"all in the last run", parts(), ""},
+		{"two parts of one day", parts("2026-11-28T10:53:27Z", "2026-11-28T11:40:00Z"), ""},
+		{"another day's", parts("2026-11-28T10:53:27Z", "2026-11-24T14:03:03Z", "2026-11-26T09:00:00Z"), " 2 of 4 experiments are from earlier runs, the first of 2026-11-24."},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: the document says %q, want %q", c.name, c.got, c.want)
 		}
 	}
 }
