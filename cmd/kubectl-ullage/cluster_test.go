@@ -31,7 +31,7 @@ func TestKubectlIsKilledWhereItCannotBeInterrupted(t *testing.T) {
 	} {
 		p := &process{refuses: c.refuses}
 		if err := end(p); p.killed != c.killed || c.killed && err != nil {
-			t.Errorf("%s: killed is %v, the error is %v", c.name, p.killed, err)
+			t.Errorf("%s: killed is %v, the error is %v; want killed %v, and no error if it was killed", c.name, p.killed, err, c.killed)
 		}
 	}
 }

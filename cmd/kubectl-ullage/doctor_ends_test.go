@@ -27,7 +27,7 @@ func TestStatusNamesAKilledContainer(t *testing.T) {
 	a := answer{of: sidecar{pod: "web-0", killed: want}}
 	a.status.Ready = true
 	if table := statusTable([]answer{a}, false); !strings.HasSuffix(table, "  "+want+"\n") {
-		t.Errorf("the row does not end with why the container was killed:\n%s", table)
+		t.Errorf("the row does not end with %q, why the container was killed:\n%s", want, table)
 	}
 }
 

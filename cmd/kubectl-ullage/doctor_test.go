@@ -40,7 +40,7 @@ func TestDoctorJudgesTheCABundle(t *testing.T) {
 		h.ClientConfig.CABundle = []byte(c.bundle)
 		found := hookConfig{Webhooks: []hook{h}}.bundle()
 		if (c.want == "") != (len(found) == 0) || len(found) > 0 && (found[0].mark != markProblem || !strings.Contains(found[0].text, c.want)) {
-			t.Errorf("%s: the findings are %+v", c.name, found)
+			t.Errorf("%s: the findings are %+v, want a problem with %q in its text, or none if that is empty", c.name, found, c.want)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestLabelSelectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := s.matches(c.labels); got != c.want {
-			t.Errorf("the selector %s matches %v: %v", c.selector, c.labels, got)
+			t.Errorf("the selector %s matches %v: %v, want %v", c.selector, c.labels, got, c.want)
 		}
 	}
 }

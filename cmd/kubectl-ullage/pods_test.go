@@ -34,7 +34,7 @@ func TestASidecarIsKnownByItsNameAndWhatItRuns(t *testing.T) {
 		`{"name":"ullage"}`: false,
 	} {
 		if got := isSidecar(parseContainer(t, text)); got != want {
-			t.Errorf("%s: isSidecar is %t", text, got)
+			t.Errorf("%s: isSidecar is %t, want %t", text, got, want)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestASidecarIsAskedAtItsOwnAddress(t *testing.T) {
 		s := sidecar{pod: "web-0", container: parseContainer(t, text)}
 		got := s.exec(s.statusArgs()...)
 		if !slices.Equal(got[:4], []string{"exec", "pod/web-0", "--container=", "--"}) || strings.Join(got[4:], " ") != want {
-			t.Errorf("%s: the arguments are %q", text, got)
+			t.Errorf("%s: the arguments are %q, want %q after exec pod/web-0 --container= --", text, got, want)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestEverySidecarGetsItsOwnAnswer(t *testing.T) {
 	askAll(t.Context(), answers)
 	for i, a := range answers {
 		if a.err != nil || a.status.BacklogBytes != int64(i) {
-			t.Errorf("the backlog of pod %d is %d, error %v", i, a.status.BacklogBytes, a.err)
+			t.Errorf("the backlog of pod %d is %d, error %v; want %d and no error", i, a.status.BacklogBytes, a.err, i)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestKubectlIsHeldToItsBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := script(t, c.script).run(t.Context(), maxStatus)
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) || len(err.Error()) > 2*maxComplaint {
-				t.Errorf("the error has %d bytes: %.100v", len(out), err)
+				t.Errorf("after %d bytes of output, the error is %.100v, want one that begins with %q and has at most %d bytes", len(out), err, c.want, 2*maxComplaint)
 			}
 		})
 	}

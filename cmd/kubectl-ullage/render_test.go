@@ -94,7 +94,7 @@ func FuzzPods(f *testing.F) {
 		for _, p := range pods {
 			for _, s := range (cluster{}).sidecars(p) {
 				if args := s.exec(s.statusArgs()...); !strings.HasPrefix(args[1], "pod/") || !sidecarName.MatchString(s.container.Name) {
-					t.Errorf("the arguments are %q", args)
+					t.Errorf("the arguments for container %q are %q, want pod/… as the second, and a sidecar's name of the container", s.container.Name, args)
 				}
 				checkText(t, statusTable([]answer{{of: s}}, true))
 				s.setting("dest")

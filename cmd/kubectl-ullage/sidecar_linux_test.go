@@ -12,7 +12,7 @@ import (
 // sidecar's status as texts.
 func TestTheWordsOfASidecarsStatus(t *testing.T) {
 	if fromAnnotation != string(plan.FromAnnotation) || fromCommand != string(plan.FromCommand) {
-		t.Errorf("causes: %q, %q", fromAnnotation, fromCommand)
+		t.Errorf("the causes are %q and %q, want %q and %q", fromAnnotation, fromCommand, plan.FromAnnotation, plan.FromCommand)
 	}
 	want := []string{string(attach.Refused), string(attach.NotPermitted), string(attach.TooOld)}
 	if !slices.Equal(hopeless, want) {

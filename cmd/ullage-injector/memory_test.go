@@ -57,7 +57,7 @@ func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the injector ended with %v:\n%s", err, &log)
+			t.Errorf("the injector ended with %v, want no error:\n%s", err, &log)
 		}
 	})
 	url = "https://" + log.wait(t, ` webhook=(\S+)`) + "/mutate?timeout=10s"
@@ -97,13 +97,13 @@ func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 			work.Go(func() {
 				resp, err := client.Post(url, "application/json", strings.NewReader(c.text))
 				if err != nil {
-					t.Errorf("%s: %v", c.name, err)
+					t.Errorf("%s: error %v, want an answer", c.name, err)
 					return
 				}
 				defer resp.Body.Close()
 				// A large review may time out while it waits for others.
 				if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusServiceUnavailable && !bytes.Contains(answer, []byte(`"allowed":true`)) {
-					t.Errorf("%s: %s: %v: %.200s", c.name, resp.Status, err, answer)
+					t.Errorf("%s: status %s, error %v, answer %.200s; want the pod allowed, or status %d", c.name, resp.Status, err, answer, http.StatusServiceUnavailable)
 				}
 			})
 		}
@@ -134,7 +134,7 @@ func TestLargePodsAreInjected(t *testing.T) {
 		"one variable of almost 3 MB": variables(1, strings.Repeat("v", 3<<20-2000)),
 	} {
 		if patch, err := postReview(client, url, fmt.Sprintf(serveReview, env)); err != nil || !bytes.Contains(patch, []byte(`"ullage"`)) {
-			t.Errorf("%s: patch %.200s, %v", name, patch, err)
+			t.Errorf("%s: the patch is %.200s, error %v; want a patch with \"ullage\" in it and no error", name, patch, err)
 		}
 	}
 }

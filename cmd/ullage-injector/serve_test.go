@@ -103,7 +103,7 @@ func TestServeInjectsUntilItIsTold(t *testing.T) {
 	defer c.CloseIdleConnections()
 	patch, err := postReview(c, url, fmt.Sprintf(serveReview, ""))
 	if err != nil || !bytes.HasPrefix(patch, []byte("[")) {
-		t.Errorf("the patch is %s, error %v", patch, err)
+		t.Errorf("the patch is %s, error %v; want a JSON list and no error", patch, err)
 	}
 	for path, want := range map[string]string{
 		"/readyz":  "ready\n",
@@ -118,12 +118,12 @@ func TestServeInjectsUntilItIsTold(t *testing.T) {
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != 200 || !strings.Contains(string(body), want) {
-			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+			t.Errorf("%s: status %d, body %s; want status 200 and %q in the body", path, resp.StatusCode, body, want)
 		}
 	}
 	cancel()
 	if code := <-done; code != cli.OK {
-		t.Errorf("exit %d: %s", code, &log)
+		t.Errorf("the exit status is %d, want %d; the log is\n%s", code, cli.OK, &log)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 	cfg.certs.Cluster = kubeapi.Cluster{Host: "127.0.0.1", Port: "1", CAFile: cfg.certs.TLSCert}
 	if errs := cfg.load(); len(errs) > 0 {
-		t.Fatal(errs)
+		t.Fatalf("the errors are %v, want none", errs)
 	}
 	var log output
 	ctx, cancel := context.WithCancel(t.Context())
@@ -157,7 +157,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
-		t.Errorf("%s: %s", p.Metric, p.Text)
+		t.Errorf("the linter says about %s: %s; want no problem", p.Metric, p.Text)
 	}
 	for _, name := range []string{"events_total", "reviews_total", "certificate_expiry_timestamp_seconds", "build_info"} {
 		if !strings.Contains(string(text), "# TYPE ullage_injector_"+name+" ") {
@@ -176,7 +176,7 @@ func TestServeTellsAllThatIsWrongAtOnce(t *testing.T) {
 	code := serveCmd(t.Context(), []string{"--config", missing, "--tls-cert", "x", "--webhook-listen", "9443", "--listen", "x", "--log-format", "xml", "--log-level", "loud", "--shutdown-delay", "soon", "more"},
 		cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: func(string) (string, bool) { return "", false }})
 	if code != cli.Usage {
-		t.Errorf("the exit status is %d", code)
+		t.Errorf("the exit status is %d, want %d", code, cli.Usage)
 	}
 	for _, want := range []string{"--config: open " + missing, "must be set together", "--webhook-listen", "--listen", "--log-format", "--log-level", "for --shutdown-delay", `"more"`} {
 		if !strings.Contains(log.String(), want) {
@@ -196,7 +196,7 @@ func TestServeFailsWhereItCannotStart(t *testing.T) {
 		args := append(serveArgs(t), c.args, "192.0.2.1:1") // an address that no program listens at
 		code := serveCmd(t.Context(), args, cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: os.LookupEnv})
 		if code != cli.Failure || !strings.Contains(log.String(), c.says) {
-			t.Errorf("exit %d: %s", code, &log)
+			t.Errorf("%s: the exit status is %d, want %d and %q in the log:\n%s", c.args, code, cli.Failure, c.says, &log)
 		}
 	}
 }

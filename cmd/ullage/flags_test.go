@@ -16,7 +16,7 @@ func TestFlagNamesAreThoseOfAllSubcommands(t *testing.T) {
 		commands = append(commands, []string{m[1]})
 	}
 	if len(commands) < 10 {
-		t.Fatalf("the usage has only %q", commands)
+		t.Fatalf("the usage has only the commands %q, want at least 10", commands)
 	}
 	for _, verb := range []string{"list", "set", "reset", "rotate", "save"} {
 		commands = append(commands, []string{"levels", verb})
@@ -33,6 +33,6 @@ func TestFlagNamesAreThoseOfAllSubcommands(t *testing.T) {
 		}
 	}
 	if found < len(names)/2 {
-		t.Errorf("the help texts contain only %d flags", found)
+		t.Errorf("the help texts contain only %d flags, want at least %d", found, len(names)/2)
 	}
 }

@@ -49,7 +49,7 @@ func TestTheMemoryForAnArchiveIsBounded(t *testing.T) {
 		cmd.Args[0] = "ullage"
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%v: %s", err, out)
+			t.Fatalf("ullage incident ended with %v, want no error:\n%s", err, out)
 		}
 		r, err := zip.OpenReader(archive)
 		if err != nil {
@@ -65,7 +65,7 @@ func TestTheMemoryForAnArchiveIsBounded(t *testing.T) {
 	many, size := peak(1_000_000)
 	t.Logf("memory: %d MiB for an archive of everything, %d MiB for five times as many lines; its parts have %d MiB", few>>20, many>>20, size>>20)
 	if many > few+few/4 || size > incident.MaxArchive {
-		t.Error("memory or size grows with the lines")
+		t.Errorf("memory or size grows with the lines: %d MiB and %d MiB, want at most %d MiB and %d MiB", many>>20, size>>20, (few+few/4)>>20, incident.MaxArchive>>20)
 	}
 }
 

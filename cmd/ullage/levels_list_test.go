@@ -35,7 +35,7 @@ func TestListedNamesAreShownAndNotObeyed(t *testing.T) {
 			}
 			for _, r := range b.String() {
 				if r != '\n' && !unicode.IsGraphic(r) {
-					t.Errorf("the output has the character %U: %q", r, b.String())
+					t.Errorf("the output has the character %U, want only graphic ones: %q", r, b.String())
 				}
 			}
 		})
@@ -116,6 +116,6 @@ func TestAListShowsRings(t *testing.T) {
 	}
 	var decoded []listedJSON
 	if err := json.Unmarshal([]byte(b.String()), &decoded); err != nil || len(decoded) != 3 || *decoded[0].Ring != (ringJSON{rings[0].Name, 2 << 20, 4096, 12345, "debug", ""}) {
-		t.Errorf("the list is %s, error %v", b.String(), err)
+		t.Errorf("the list is %s, error %v; want no error and 3 elements, the first with ring %s: 2 MiB, 4096 used, 12345 refused, debug", b.String(), err, rings[0].Name)
 	}
 }

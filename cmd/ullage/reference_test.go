@@ -211,7 +211,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 			vec.WithLabelValues(some...)
 		}
 		if n, err := testutil.GatherAndCount(reg.ever, m.name); err != nil || n == 0 {
-			t.Errorf("%d series of %s, %v: it was not linted", n, m.name, err)
+			t.Errorf("%d series of %s, error %v; want at least one to lint, and no error", n, m.name, err)
 		}
 	}
 	problems, err := testutil.GatherAndLint(reg.ever)
@@ -219,7 +219,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
-		t.Errorf("%s: %s", p.Metric, p.Text)
+		t.Errorf("the linter says about %s: %s; want no problem", p.Metric, p.Text)
 	}
 }
 

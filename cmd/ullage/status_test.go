@@ -193,20 +193,20 @@ func TestStatusAsksARealServer(t *testing.T) {
 	}()
 	code, out, errs := status("--addr", s.Addr().String())
 	if code != cli.OK || out != fullText || errs != "" {
-		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s", code, out, errs)
+		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s\nwant exit %d, nothing on stderr, and stdout:\n%s", code, out, errs, cli.OK, fullText)
 	}
 	if code, out, errs = status("--addr", s.Addr().String(), "--source", "/var/log/jvm/"); code != cli.OK || out != fullText {
-		t.Errorf("its own source: exit %d, stderr:\n%s", code, errs)
+		t.Errorf("its own source: exit %d, stdout:\n%s\nstderr:\n%s\nwant exit %d and stdout:\n%s", code, out, errs, cli.OK, fullText)
 	}
 	// Another sidecar listens on the port.
 	if code, out, errs = status("--addr", s.Addr().String(), "--source", "/dev/shm/jvm"); code != cli.Failure || out != "" ||
 		!strings.Contains(errs, " is the sidecar of /var/log/jvm, not of /dev/shm/jvm: ") {
-		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s", code, out, errs)
+		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s\nwant exit %d, nothing on stdout, and on stderr that it is the sidecar of another source", code, out, errs, cli.Failure)
 	}
 	code, out, _ = status("--json", "--addr="+s.Addr().String())
 	var st admin.Status
 	if err := json.Unmarshal([]byte(out), &st); err != nil || code != cli.OK {
-		t.Fatalf("the exit status is %d, error %v", code, err)
+		t.Fatalf("the exit status is %d, error %v; want %d and no error", code, err, cli.OK)
 	}
 	if d := cmp.Diff(full(), st); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
@@ -217,7 +217,7 @@ func TestStatusJSONIsNotObeyedByATerminal(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "{\"source\": \"a\u202eb\u009b31m\"}") }))
 	defer s.Close()
 	if code, out, errs := status("--json", "--addr", strings.TrimPrefix(s.URL, "http://")); code != cli.OK || out != `{"source": "a\u202eb\u009b31m"}`+"\n" {
-		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
+		t.Errorf("exit %d, stdout %q, stderr %q; want exit %d and on stdout the JSON with its two hostile characters escaped", code, out, errs, cli.OK)
 	}
 }
 

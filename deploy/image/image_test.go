@@ -73,7 +73,7 @@ func decode[T any](t *testing.T, data []byte) (v T) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
-		t.Fatalf("error %v in %s", err, data)
+		t.Fatalf("error %v, want a %T without unknown fields in %s", err, v, data)
 	}
 	return v
 }
@@ -103,7 +103,7 @@ func list(t *testing.T, stream []byte) (entries []string) {
 		}
 		data, _ := io.ReadAll(archive)
 		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.ModTime.Unix() != 1700000000 {
-			t.Errorf("%s has owner %d:%d %q and time %v", h.Name, h.Uid, h.Gid, h.Uname, h.ModTime)
+			t.Errorf("%s has owner %d:%d %q and time %d, want owner 0:0 without a name and time 1700000000", h.Name, h.Uid, h.Gid, h.Uname, h.ModTime.Unix())
 		}
 		entries = append(entries, strings.TrimSpace(strings.Join([]string{h.FileInfo().Mode().String(), h.Name, h.Linkname, string(data)}, " ")))
 	}
@@ -116,7 +116,7 @@ func TestImageOfOneArchitecture(t *testing.T) {
 
 	top := decode[index](t, files["index.json"])
 	if len(top.Manifests) != 1 || top.Manifests[0].Annotations["io.containerd.image.name"] != "docker.io/library/ullage:v1" {
-		t.Fatalf("index.json is %s", files["index.json"])
+		t.Fatalf("index.json is %s, want one manifest, with the name docker.io/library/ullage:v1", files["index.json"])
 	}
 	m := decode[manifest](t, content(t, files, top.Manifests[0]))
 	c := decode[config](t, content(t, files, m.Config))
@@ -125,7 +125,7 @@ func TestImageOfOneArchitecture(t *testing.T) {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
 	if c.Architecture != "amd64" || c.OS != "linux" || c.Created != "2023-11-14T22:13:20Z" {
-		t.Errorf("the image was built for %+v at %s", c.platform, c.Created)
+		t.Errorf("the image was built for %+v at %s, want it for linux on amd64 at 2023-11-14T22:13:20Z", c.platform, c.Created)
 	}
 	wantLayers := [][]string{
 		{"drwxr-xr-x usr/", "drwxr-xr-x usr/bin/", "-rwxr-xr-x usr/bin/prog  this is amd64/prog"},
@@ -158,7 +158,7 @@ func TestImageOfTwoArchitectures(t *testing.T) {
 	files := run(t, "--tag", "localhost/ullage:v1", "--arch", "amd64,arm64", "--gzip=false", dir+"/{arch}/prog=/prog", dir+"/root=/")
 	top := decode[index](t, files["index.json"])
 	if top.Manifests[0].MediaType != typeIndex || top.Manifests[0].Annotations["io.containerd.image.name"] != "localhost/ullage:v1" {
-		t.Fatalf("index.json is %s", files["index.json"])
+		t.Fatalf("index.json is %s, want a %s with the name localhost/ullage:v1", files["index.json"], typeIndex)
 	}
 	nested := decode[index](t, content(t, files, top.Manifests[0]))
 	var archs []string
@@ -166,14 +166,14 @@ func TestImageOfTwoArchitectures(t *testing.T) {
 		m := decode[manifest](t, content(t, files, d))
 		archs = append(archs, d.Platform.Architecture)
 		if got := list(t, content(t, files, m.Layers[0])); !cmp.Equal(got, []string{"-rwxr-xr-x prog  this is " + d.Platform.Architecture + "/prog"}) {
-			t.Errorf("the layer for %s has %q", d.Platform.Architecture, got)
+			t.Errorf("the layer for %s has %q, want only the executable prog of that architecture", d.Platform.Architecture, got)
 		}
 		if m.Layers[0].MediaType != typeLayer {
-			t.Errorf("an uncompressed layer has the media type %s", m.Layers[0].MediaType)
+			t.Errorf("an uncompressed layer has the media type %s, want %s", m.Layers[0].MediaType, typeLayer)
 		}
 	}
 	if !cmp.Equal(archs, []string{"amd64", "arm64"}) {
-		t.Errorf("architectures: %q", archs)
+		t.Errorf("the architectures are %q, want amd64 and arm64", archs)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestOnlyAReleaseIsReplaced(t *testing.T) {
 			for name := range c.files {
 				_, err := os.Stat(filepath.Join(out, name))
 				if kept, want := err == nil, c.want != ""; name != "../elsewhere" && kept != want {
-					t.Errorf("%s is kept: %t", name, kept)
+					t.Errorf("%s is kept: %t, want %t", name, kept, want)
 				}
 			}
 			if _, err := os.Stat(filepath.Join(dir, "elsewhere")); err != nil {

@@ -42,8 +42,10 @@ func TestWhatWasPushedIsPulled(t *testing.T) {
 				t.Fatal(err)
 			}
 			binary := programOf(t, image, program)
-			if f, err := elf.NewFile(bytes.NewReader(binary)); err != nil || f.Machine != machine {
-				t.Errorf("%s for %s has a program for %v: %v", program, arch, f.Machine, err)
+			if f, err := elf.NewFile(bytes.NewReader(binary)); err != nil {
+				t.Errorf("%s for %s is no program: %v", program, arch, err)
+			} else if f.Machine != machine {
+				t.Errorf("%s for %s has a program for %v, want one for %v", program, arch, f.Machine, machine)
 			}
 			if arch == runtime.GOARCH {
 				reportsVersion(t, binary)
@@ -67,13 +69,13 @@ func TestRegistryThatRefuses(t *testing.T) {
 	}
 	err = loginHint(registry, checkout(t).pushChart(t.Context(), host))
 	if err == nil || !strings.Contains(err.Error(), "docker login "+host) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("the error is %v, want %q in it", err, "docker login "+host)
 	}
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	err = loginHint(registry, checkout(t).pushChart(t.Context(), strings.TrimPrefix(gone.URL, "http://")))
 	if err == nil || strings.Contains(err.Error(), "login") {
-		t.Errorf("for a registry that is down, the error is %v", err)
+		t.Errorf("for a registry that is down, the error is %v, want one without login in it", err)
 	}
 }
 
@@ -123,7 +125,7 @@ func programOf(t *testing.T, image v1.Image, program string) []byte {
 			return data
 		}
 	}
-	t.Fatalf("no layer has the media type %s", config.Config.Entrypoint[0])
+	t.Fatalf("no layer has the entry point %s", config.Config.Entrypoint[0])
 	return nil
 }
 
@@ -140,11 +142,12 @@ func pulledChart(t *testing.T, ref name.Reference, registry string) {
 	}
 	config, err := image.RawConfigFile()
 	if err != nil || manifest.Config.MediaType != typeChartConfig || !regexp.MustCompile(`"appVersion":"`+regexp.QuoteMeta(version)+`"`).Match(config) {
-		t.Errorf("the configuration is %s, of the type %s: %v", config, manifest.Config.MediaType, err)
+		t.Errorf("the configuration is %s, of the type %s, error %v; want the appVersion %s, the type %s and no error",
+			config, manifest.Config.MediaType, err, version, typeChartConfig)
 	}
 	layers, err := image.Layers()
 	if err != nil || len(layers) != 1 || manifest.Layers[0].MediaType != typeChart {
-		t.Fatalf("the layers are %+v: %v", manifest.Layers, err)
+		t.Fatalf("the layers are %+v, error %v; want one of the type %s and no error", manifest.Layers, err, typeChart)
 	}
 	content, err := layers[0].Compressed()
 	if err != nil {

@@ -83,13 +83,16 @@ func TestRelease(t *testing.T) {
 		for name, programs := range map[string][]string{"ullage" + linux: {"ullage"}, "kubectl-ullage" + linux: {plugin, "kubectl_complete-ullage"}} {
 			entries := untar(t, files[name])
 			if got := slices.Sorted(maps.Keys(entries)); !slices.Equal(got, append([]string{"LICENSE", "README.md"}, programs...)) {
-				t.Errorf("the archive %s has the files %q", name, got)
+				t.Errorf("the archive %s has the files %q, want LICENSE, README.md and %q", name, got, programs)
 			}
 			reportsVersion(t, entries[programs[0]])
 		}
 		z, err := zip.NewReader(bytes.NewReader(files["kubectl-ullage"+windows]), int64(len(files["kubectl-ullage"+windows])))
-		if err != nil || z.File[0].Name != "kubectl-ullage.exe" {
-			t.Errorf("the archive for Windows begins with %v: %v", z.File, err)
+		if err != nil {
+			t.Fatalf("the archive for Windows cannot be read: %v", err)
+		}
+		if first := z.File[0].Name; first != "kubectl-ullage.exe" {
+			t.Errorf("the archive for Windows begins with %s, want kubectl-ullage.exe", first)
 		}
 	})
 	t.Run("chart", func(t *testing.T) { checkChart(t, files["ullage-"+version+".tgz"], published) })
@@ -99,7 +102,7 @@ func TestRelease(t *testing.T) {
 	t.Run("krew", func(t *testing.T) { checkKrew(t, files) })
 	t.Run("changes", func(t *testing.T) {
 		if text := string(files["ullage_"+version+"_changes.md"]); !strings.HasPrefix(text, "## "+version+" (") || !strings.Contains(text, "\n- ") && !strings.Contains(text, "without git") {
-			t.Errorf("the section of the changelog is %.200q", text)
+			t.Errorf("the section of the changelog is %.200q, want the heading of version %s, and a list or \"without git\"", text, version)
 		}
 	})
 	t.Run("same bytes", func(t *testing.T) {
@@ -144,7 +147,7 @@ func reportsVersion(t *testing.T, program []byte) {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(path, "version").CombinedOutput(); err != nil || !strings.Contains(string(out), version) {
-		t.Errorf("the program reports %q: %v", out, err)
+		t.Errorf("the program reports %q, error %v; want version %s and no error", out, err, version)
 	}
 }
 
@@ -155,11 +158,11 @@ func checkChart(t *testing.T, archive []byte, registry string) {
 		Annotations         map[string]string
 	}
 	if err := yaml.Unmarshal(entries["ullage/Chart.yaml"], &about); err != nil || about.Version != version || about.AppVersion != version {
-		t.Errorf("Chart.yaml has %+v: %v", about, err)
+		t.Errorf("Chart.yaml has %+v, error %v; want both versions %s and no error", about, err, version)
 	}
 	var images []struct{ Name, Image string }
 	if err := yaml.UnmarshalStrict([]byte(about.Annotations["artifacthub.io/images"]), &images); err != nil || len(images) != 2 || images[0].Image != registry+"/ullage:"+version {
-		t.Errorf("Artifact Hub would show the images %+v: %v", images, err)
+		t.Errorf("Artifact Hub would show the images %+v, error %v; want two, of which the first is %s, and no error", images, err, registry+"/ullage:"+version)
 	}
 	checkRegistryOf(t, entries["ullage/values.yaml"], registry)
 	for _, name := range []string{"values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {
@@ -184,7 +187,7 @@ func checkSBOM(t *testing.T, data []byte) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(doc.DocumentNamespace, repository) || strings.Contains(doc.DocumentNamespace, "#") {
-		t.Errorf("the namespace is %s", doc.DocumentNamespace)
+		t.Errorf("the namespace is %s, want one that begins with %s and has no #", doc.DocumentNamespace, repository)
 	}
 	names := map[string]string{}
 	known := map[string]bool{"DOCUMENT": true}
@@ -193,7 +196,7 @@ func checkSBOM(t *testing.T, data []byte) {
 		known[string(p.PackageSPDXIdentifier)] = true
 	}
 	if names["ullage"] != version || names["github.com/klauspost/compress"] == "" || names["stdlib"] != strings.TrimPrefix(runtime.Version(), "go") {
-		t.Errorf("the packages are %v", names)
+		t.Errorf("the packages are %v, want ullage %s, github.com/klauspost/compress, and stdlib of %s", names, version, runtime.Version())
 	}
 	for _, r := range doc.Relationships {
 		if !known[string(r.RefA.ElementRefID)] || !known[string(r.RefB.ElementRefID)] {
@@ -201,7 +204,7 @@ func checkSBOM(t *testing.T, data []byte) {
 		}
 	}
 	if len(doc.Relationships) < len(doc.Packages) {
-		t.Errorf("%d packages have %d relations", len(doc.Packages), len(doc.Relationships))
+		t.Errorf("%d packages have %d relations, want at least as many relations as packages", len(doc.Packages), len(doc.Relationships))
 	}
 }
 
@@ -227,14 +230,14 @@ func checkProvenance(t *testing.T, files map[string][]byte) {
 	}
 	digest, err := imageDigest(files["ullage_"+version+"_image.tar"])
 	if err != nil || "sha256:"+subjects["localhost/ullage:"+version] != digest || len(subjects) != 1 {
-		t.Errorf("the provenance also has %v, and the image has the digest %s: %v", subjects, digest, err)
+		t.Errorf("the provenance also has %v, and the image has the digest %s, error %v; want only the image with that digest and no error", subjects, digest, err)
 	}
 }
 
 func checkSums(t *testing.T, files map[string][]byte) {
 	lines := strings.Split(strings.TrimSpace(string(files["ullage_"+version+checksumsSuffix])), "\n")
 	if len(lines) != len(files)-1 {
-		t.Errorf("%d of %d files have a checksum", len(lines), len(files)-1)
+		t.Errorf("%d files have a checksum, want %d", len(lines), len(files)-1)
 	}
 	for _, line := range lines {
 		digest, name, _ := strings.Cut(line, "  ")
@@ -259,7 +262,7 @@ func checkKrew(t *testing.T, files map[string][]byte) {
 		t.Fatal(err)
 	}
 	if m.Kind != "Plugin" || m.Spec.Version != "v"+version || len(m.Spec.Platforms) != 2 {
-		t.Fatalf("the manifest is %+v", m)
+		t.Fatalf("the manifest is %+v, want a Plugin of version v%s for 2 platforms", m, version)
 	}
 	for _, p := range m.Spec.Platforms {
 		name := p.URI[strings.LastIndexByte(p.URI, '/')+1:]

@@ -98,6 +98,6 @@ func TestSignRefusesAChartOfAnotherRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := (signer{source: src, registry: "registry.example/team", dir: dir}).chartRef(); err == nil || !strings.Contains(err.Error(), "REGISTRY=registry.example/team") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("the error is %v, want REGISTRY=registry.example/team in it", err)
 	}
 }

@@ -239,6 +239,6 @@ func TestABrokenFileIsReadAsFarAsItGoes(t *testing.T) {
 	}
 	found := all(t, &s)
 	if n := len(found); n < 2 || found[0] != "one" || !strings.HasPrefix(found[n-1], "! read gc.log.zst at byte") || slices.ContainsFunc(found[:n-1], func(line string) bool { return line[0] == '!' }) {
-		t.Errorf("the source returned %q", found)
+		t.Errorf("the source returned %q, want one, perhaps more lines, and one error at the end, of reading gc.log.zst", found)
 	}
 }

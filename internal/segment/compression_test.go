@@ -21,7 +21,7 @@ func TestCompressionText(t *testing.T) {
 	must(t, c.Set("NONE"))
 	must(t, c.Set("ZSTD"))
 	if c != segment.Zstd {
-		t.Errorf("ZSTD is %s", c)
+		t.Errorf("ZSTD is %s, want %s", c, segment.Zstd)
 	}
 	for _, text := range []string{"lz4", segment.Gzip.String()} { // gzip is only read
 		if err := c.Set(text); err == nil || !strings.Contains(err.Error(), "use zstd or none") {

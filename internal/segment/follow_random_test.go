@@ -59,7 +59,7 @@ func (c *sidecar) check() {
 	c.t.Helper()
 	if got, want := c.got.String(), c.raw.String()[:c.at]; !strings.HasPrefix(c.raw.String(), got) || len(got) < len(want) {
 		at := firstDifference([]byte(got), []byte(c.raw.String()))
-		c.t.Fatalf("read %d bytes, %d were written, %d are left: they differ at %d:\n%.80q\n%.80q",
+		c.t.Fatalf("read %d bytes, %d were written, %d are left, want a beginning of the written that holds those left: they differ at %d:\n%.80q\n%.80q",
 			len(got), c.raw.Len(), c.at, at, got[at:], c.raw.String()[at:])
 	}
 	c.expectErrors()
@@ -122,7 +122,7 @@ func FuzzFollowFrom(f *testing.F) {
 			switch got += string(raw); {
 			case err == io.EOF:
 				if !strings.HasSuffix("1\n2\n3\n", got) {
-					t.Fatalf("from %+v, the lines %q were read", from, got)
+					t.Fatalf("from %+v, the lines %q were read, want the end of %q", from, got, "1\n2\n3\n")
 				}
 				return
 			case err != nil && !errors.As(err, &bad) && !errors.As(err, &gone):

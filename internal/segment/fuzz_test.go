@@ -38,7 +38,7 @@ func FuzzReader(f *testing.F) {
 			before := r.Offset()
 			raw, err := r.Next()
 			if len(raw) > segment.ReadFrame || r.Window() > segment.ReadFrame {
-				t.Fatalf("a frame has %d bytes, with a window of %d", len(raw), r.Window())
+				t.Fatalf("a frame has %d bytes, with a window of %d; want at most %d", len(raw), r.Window(), segment.ReadFrame)
 			}
 			var bad *segment.CorruptionError
 			var torn *segment.TornError
@@ -50,10 +50,10 @@ func FuzzReader(f *testing.F) {
 				from, to, err := r.Resync()
 				must(t, err)
 				if to <= from || to != r.Offset() || to > int64(len(data)) {
-					t.Fatalf("skipped %d to %d of %d", from, to, len(data))
+					t.Fatalf("skipped %d to %d of %d, want some bytes, up to the offset %d", from, to, len(data), r.Offset())
 				}
 			default:
-				t.Fatalf("at offset %d of %d: %d bytes, error %v", r.Offset(), len(data), len(raw), err)
+				t.Fatalf("at offset %d of %d: %d bytes, error %v; want a frame, the end or damage", r.Offset(), len(data), len(raw), err)
 			}
 		}
 	})

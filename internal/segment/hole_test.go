@@ -28,7 +28,7 @@ func withHoles(t *testing.T, name string, data []byte) string {
 			continue
 		case errors.Is(err, io.EOF):
 			if r.Offset() != int64(len(data)) {
-				t.Fatalf("reading ended at %d of %d", r.Offset(), len(data))
+				t.Fatalf("reading ended at %d of %d, want the end", r.Offset(), len(data))
 			}
 			return string(text)
 		case errors.As(err, &bad):
@@ -40,7 +40,7 @@ func withHoles(t *testing.T, name string, data []byte) string {
 		}
 		from, to, err := r.Resync()
 		if err != nil || to <= from || len(bytes.Trim(data[from:to], "\x00")) > 0 {
-			t.Fatalf("skipped %d to %d: %v", from, to, err)
+			t.Fatalf("skipped %d to %d: %v; want some bytes, all of them zero, and no error", from, to, err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestParseName(t *testing.T) {
 			name := segment.FileName(start, seq, how)
 			info, ok := segment.ParseName(name)
 			if !ok || info.Seq != seq || !info.Start.Equal(start) || info.Compress != how || info.Name != name {
-				t.Errorf("ParseName(%q) = %+v, %v", name, info, ok)
+				t.Errorf("ParseName(%q) = %+v, %v; want Seq %d, Start %v, Compress %v, that Name and true", name, info, ok, seq, start, how)
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func TestParseNameRefusesWhatIsNotOurs(t *testing.T) {
 		"../20261120T100000.000Z-000001.log", "20261120T100000,000Z-000001.log",
 	} {
 		if info, ok := segment.ParseName(name); ok {
-			t.Errorf("ParseName(%q) = %+v", name, info)
+			t.Errorf("ParseName(%q) = %+v, want it refused", name, info)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestParseNameRefusesWhatIsNotOurs(t *testing.T) {
 func TestValidStream(t *testing.T) {
 	for _, name := range []string{"gc", "gc-1.log", "größe", "a b", strings.Repeat("x", 200)} {
 		if err := segment.ValidStream(name); err != nil {
-			t.Errorf("ValidStream(%q): %v", name, err)
+			t.Errorf("ValidStream(%q): %v, want no error", name, err)
 		}
 	}
 	for _, name := range []string{"", ".", "..", ".ullage", "a/b", "/", "a\nb", "a\x00", "\xff", "\u0085", strings.Repeat("x", 201)} {
@@ -72,7 +72,7 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	for _, s := range segs {
 		got = append(got, s.Name)
 		if s.Stream != "gc" || s.Size != 2 || s.Path != filepath.Join(dir, s.Name) || s.ModTime.IsZero() {
-			t.Errorf("the segment is %+v", s)
+			t.Errorf("the segment is %+v, want Stream gc, Size 2, the Path %s and a ModTime", s, filepath.Join(dir, s.Name))
 		}
 	}
 	if want := []string{names[2], names[0], names[1]}; !slices.Equal(got, want) {
@@ -87,6 +87,6 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	streams, err := segment.Streams(dest)
 	must(t, err)
 	if !slices.Equal(streams, []string{"empty", "gc"}) {
-		t.Errorf("the streams are %v", streams)
+		t.Errorf("the streams are %v, want empty and gc", streams)
 	}
 }

@@ -65,17 +65,17 @@ func TestGrowingSegmentIsFollowedByteByByte(t *testing.T) {
 				raw := lines(int64(i), 300)
 				for _, b := range frameOf(t, how, raw) {
 					if _, err := r.Next(); err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-						t.Fatalf("inside a frame, the error is %v", err)
+						t.Fatalf("inside a frame, the error is %v, want %v or %v", err, io.EOF, io.ErrUnexpectedEOF)
 					}
 					if r.Offset() != offset {
-						t.Fatalf("the offset is %d inside the frame at %d", r.Offset(), offset)
+						t.Fatalf("inside a frame, the offset is %d, want that of the frame, %d", r.Offset(), offset)
 					}
 					_, err := file.Write([]byte{b})
 					must(t, err)
 				}
 				got, err := r.Next()
 				if err != nil || !bytes.Equal(got, raw) {
-					t.Fatalf("frame %d has %d bytes, error %v", i, len(got), err)
+					t.Fatalf("frame %d has %d bytes, error %v; want the %d that were written and no error", i, len(got), err, len(raw))
 				}
 				offset = r.Offset()
 			}
@@ -97,12 +97,12 @@ func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
 		}
 		must(t, err)
 		if len(b) > segment.PlainBytes {
-			t.Fatalf("a block has %d bytes", len(b))
+			t.Fatalf("a block has %d bytes, want at most %d", len(b), segment.PlainBytes)
 		}
 		got = append(got, b...)
 	}
 	if !bytes.Equal(got, want) || r.Offset() != int64(len(want)) {
-		t.Fatal("the bytes that were read differ from the file's")
+		t.Fatalf("%d bytes were read up to the offset %d, want exactly the %d bytes of the file", len(got), r.Offset(), len(want))
 	}
 }
 
@@ -126,20 +126,20 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 					r := openReader(t, segmentFile(t, how, join(a, damage, c)))
 					got, err := r.Next()
 					if err != nil || !bytes.Equal(got, one) {
-						t.Fatalf("the first frame is wrong, error %v", err)
+						t.Fatalf("the first frame has %d bytes, error %v; want the %d that were written and no error", len(got), err, len(one))
 					}
 					_, err = r.Next()
 					var bad *segment.CorruptionError
 					var torn *segment.TornError // if it claims to go on past the end
 					if !errors.As(err, &bad) && !errors.As(err, &torn) || r.Offset() != int64(len(a)) {
-						t.Fatalf("damage: %v", err)
+						t.Fatalf("damage at %d: %v; want a CorruptionError or a TornError at %d", r.Offset(), err, len(a))
 					}
 					from, to, err := r.Resync()
 					if err != nil || from != int64(len(a)) || to != int64(len(a)+len(damage)) {
-						t.Fatalf("skipped %d to %d of %d damaged at %d: %v", from, to, len(damage), len(a), err)
+						t.Fatalf("skipped %d to %d: %v; want %d to %d and no error", from, to, err, len(a), len(a)+len(damage))
 					}
 					if got, err = r.Next(); err != nil || !bytes.Equal(got, three) {
-						t.Fatalf("the last frame is wrong, error %v", err)
+						t.Fatalf("the last frame has %d bytes, error %v; want the %d that were written and no error", len(got), err, len(three))
 					}
 					if _, err = r.Next(); err != io.EOF {
 						t.Fatal(err)
@@ -168,13 +168,13 @@ func TestResyncAtTheEndOfTheFile(t *testing.T) {
 				must(t, err)
 				_, to, err := r.Resync()
 				if err != nil || to != int64(len(frame)+c.stop) {
-					t.Fatalf("stopped at %d: %v", to-int64(len(frame)), err)
+					t.Fatalf("stopped at %d: %v; want %d and no error", to-int64(len(frame)), err, c.stop)
 				}
 				if _, err := r.Next(); !errors.Is(err, c.then) {
 					t.Fatal(err)
 				}
 				if from, to, err := r.Resync(); c.then == io.EOF && (from != to || err != nil) {
-					t.Fatalf("skipped %d to %d after the end: %v", from, to, err)
+					t.Fatalf("skipped %d to %d after the end: %v; want nothing and no error", from, to, err)
 				}
 			})
 		}
@@ -213,10 +213,11 @@ func TestFrameOverTheBoundIsDamage(t *testing.T) {
 			raw, err := r.Next()
 			var bad *segment.CorruptionError
 			if fits := size <= segment.ReadFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
-				t.Errorf("a %s frame of %d bytes is read as %d, error %v", how, size, len(raw), err)
+				t.Errorf("a %s frame of %d bytes is read as %d, error %v; want all of up to %d bytes, and else a CorruptionError",
+					how, size, len(raw), err, segment.ReadFrame)
 			}
 			if c := r.Window(); c > segment.ReadFrame {
-				t.Errorf("the window has %d bytes", c)
+				t.Errorf("the window has %d bytes, want at most %d", c, segment.ReadFrame)
 			}
 		}
 	}
@@ -257,7 +258,7 @@ func TestErrorTextsNameThePlace(t *testing.T) {
 	bad := &segment.CorruptionError{Path: "a.log.zst", Offset: 7, Err: segment.ErrMagic}
 	for _, err := range []error{torn, bad} {
 		if text := fmt.Sprint(err); !bytes.Contains([]byte(text), []byte("byte 7 of a.log.zst")) {
-			t.Error(text)
+			t.Errorf(`the error is %q, want "byte 7 of a.log.zst" in it`, text)
 		}
 	}
 	if !errors.Is(bad, segment.ErrMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {

@@ -99,7 +99,7 @@ func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	press.marks.take(0.61)
 	press.yield(usage{used: 0.61})
 	if n := s.detail.held.Stats().Bytes; n != 0 {
-		t.Errorf("%d bytes are still held", n)
+		t.Errorf("%d bytes are still held, want 0", n)
 	}
 	s.killed()
 	b.start()
@@ -123,8 +123,8 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	run{b, s}.reads()
 	s.appends(t)
 	s.commits(t)
-	if testutil.ToFloat64(s.metrics.unheld) == 0 || s.detail.held.Stats().Bytes > 0 {
-		t.Error("lines are held although there is no room for them")
+	if unheld, held := testutil.ToFloat64(s.metrics.unheld), s.detail.held.Stats().Bytes; unheld == 0 || held > 0 {
+		t.Errorf("%v lines were not held for want of room, and %d bytes are held; want some, and none", unheld, held)
 	}
 	s.killed()
 	b.start()
@@ -193,6 +193,6 @@ func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
 	_, before := apart(mixed(0, 500))
 	_, later := apart(mixed(600, 700))
 	if got := counted(b)[ul.Debug]; b.persisted(detailStream) != later || got != uint64(strings.Count(before+later, "\n")) {
-		t.Errorf("%d lines are counted as withheld; the lines %q are saved", got, b.persisted(detailStream))
+		t.Errorf("%d lines are counted as withheld, want %d; the lines %q are saved, want %q", got, strings.Count(before+later, "\n"), b.persisted(detailStream), later)
 	}
 }

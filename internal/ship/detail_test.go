@@ -111,11 +111,11 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 			persisted, withheld := apart(before)
 			b.eventually("the lines at info and above are persisted", func() bool { return b.persisted("gc.log") == persisted })
 			if got := b.persisted(detailStream); got != "" {
-				t.Fatalf("saved without a trigger: %q", got)
+				t.Fatalf("without a trigger, the lines %q were saved, want none", got)
 			}
 			saving, err := b.ship.Save()
 			if err != nil || !saving.Began || saving.Bytes == 0 || time.Until(saving.Until) < b.cfg.Hindsight/2 {
-				t.Fatalf("the save is %+v, error %v", saving, err)
+				t.Fatalf("the save is %+v, error %v; want one that has begun, has bytes and lasts for at least %s", saving, err, b.cfg.Hindsight/2)
 			}
 			b.eventually("the held lines are saved", func() bool { return b.persisted(detailStream) == withheld })
 			if again, err := b.ship.Save(); err != nil || again.Began {
@@ -262,7 +262,7 @@ func triggers(s *Shipper) {
 func (s *Shipper) saveDetails(t testing.TB) {
 	t.Helper()
 	if saved, err := s.writer.saveHeld(t.Context()); !saved || err != nil {
-		t.Fatalf("there was nothing to save: %v", err)
+		t.Fatalf("saveHeld returned %v, %v; want true and no error", saved, err)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestLinesOutOfTheSpoolAreWithheld(t *testing.T) {
 	s.src.Tick()
 	s.reader.round()
 	if dropped, moved := s.drops(ul.Discard, 256<<10), s.src.Relief.Move(tail.Relief{Want: 256 << 10, Least: 1, Keep: ul.Info}); dropped == 0 || moved == 0 {
-		t.Fatalf("dropping freed %d bytes, and moving freed %d", dropped, moved)
+		t.Fatalf("dropping freed %d bytes, and moving freed %d; want more than 0 each", dropped, moved)
 	}
 	for s.link.queue.Bytes() > 0 {
 		s.appends(t)
@@ -295,7 +295,7 @@ func TestLinesOutOfTheSpoolAreWithheld(t *testing.T) {
 	marked, persisted := b.sum()
 	all := strings.Count(text.String(), "\n")
 	if got := int(counted(b)[ul.Debug]); got == 0 || got+persisted+marked != all || marked == 0 || persisted != all*3/10 {
-		t.Errorf("%d lines were withheld, %d persisted and %d dropped, but %d were written", got, persisted, marked, all)
+		t.Errorf("%d lines were withheld, %d persisted and %d dropped; want %d in all, %d persisted, and some of each", got, persisted, marked, all, all*3/10)
 	}
 	if strings.Contains(b.persisted("gc.log"), "[debug]") {
 		t.Error("lines below the level were persisted")

@@ -39,7 +39,7 @@ func removeNewest(t *testing.T, dir string) {
 	t.Helper()
 	infos, err := segment.List(dir)
 	if err != nil || len(infos) == 0 {
-		t.Fatalf("no segments in %s: %v", dir, err)
+		t.Fatalf("%d segments in %s, error %v; want at least one and no error", len(infos), dir, err)
 	}
 	if err := os.Remove(infos[len(infos)-1].Path); err != nil {
 		t.Fatal(err)

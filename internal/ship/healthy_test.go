@@ -53,15 +53,15 @@ func TestGaugesOfTheDestination(t *testing.T) {
 		"ullage_oldest_segment_timestamp_seconds": func(v float64) bool { return v >= begin && v < begin+60 },
 	} {
 		if v := b.value(name); !ok(v) {
-			t.Errorf("%s is %v", name, v)
+			t.Errorf("%s is %v, want a value of a healthy destination", name, v)
 		}
 	}
 	b.ship.link.health.setFailure(unix.ENOENT, time.Time{})
 	if ready, at := b.value("ullage_ready"), b.value("ullage_destination_last_error_timestamp_seconds"); ready != 0 || at < begin {
-		t.Errorf("ready is %v, and the last error was at %v", ready, at)
+		t.Errorf("ready is %v, and the last error was at %v; want 0, and a time from %v on", ready, at, begin)
 	}
 	if st := statusOf(b.ship); st.DestinationErrors.Last == "" || st.DestinationErrors.LastAt.IsZero() {
-		t.Errorf("the last error is %q at %s", st.DestinationErrors.Last, st.DestinationErrors.LastAt)
+		t.Errorf("the last error is %q at %s, want an error and its time", st.DestinationErrors.Last, st.DestinationErrors.LastAt)
 	}
 }
 
@@ -90,7 +90,7 @@ func (b *bench) staysZero(counter string) {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if v := m.GetCounter().GetValue(); f.GetName() == counter && v > 0 {
-				b.t.Errorf("%s%v is %v", counter, m.GetLabel(), v)
+				b.t.Errorf("%s%v is %v, want 0", counter, m.GetLabel(), v)
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	b.write(b.log("gc.log"), debugLines(0, 20000))
 	s, from := b.begun(false)
 	if freed := s.drops(ul.Discard, 256<<10); from.lost || freed == 0 {
-		t.Errorf("the checkpoint is lost: %t; %d bytes were freed", from.lost, freed)
+		t.Errorf("the checkpoint is lost: %t, want false; %d bytes were freed, want more than 0", from.lost, freed)
 	}
 }
 
@@ -75,6 +75,6 @@ func TestStateDirectoryIsTakenAwayWhileNobodyIsThere(t *testing.T) {
 	b.ships("line 5000\n")
 	got := b.persisted("gc.log")
 	if !strings.HasPrefix(got, lines(0, 5000)) || len(got) > len(lines(0, 5001))+2*os.Getpagesize() {
-		t.Errorf("%d bytes were persisted, of a log of %d", len(got), len(lines(0, 5001)))
+		t.Errorf("%d bytes were persisted; want the first 5000 lines, and at most %d bytes", len(got), len(lines(0, 5001))+2*os.Getpagesize())
 	}
 }

@@ -407,7 +407,7 @@ func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 			t.Errorf("checkpoint %t: %d lines were persisted, want %d", known, strings.Count(got, "\n"), strings.Count(want, "\n"))
 		}
 		if stale := testutil.ToFloat64(s.metrics.checkpointInvalid.WithLabelValues("stale")) > 0; stale != known {
-			t.Errorf("checkpoint %t: stale %t", known, stale)
+			t.Errorf("checkpoint %t: a slot was counted as stale: %t, want %t", known, stale, known)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
 		b.eventually("the sidecar is ready", func() bool { return b.ship.Ready() == nil })
 		b.drain()
 		if after, _ := b.sum(); before == 0 || after != before {
-			t.Errorf("checkpoint saved again %t: markers count %d lines before the kill and %d after it", saved, before, after)
+			t.Errorf("checkpoint saved again %t: markers count %d lines before the kill and %d after it, want the same, above 0", saved, before, after)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	l := newLink(DefaultConfig())
 	if e := l.health.errors(time.Now()); e.Last != "" || !e.LastAt.IsZero() || l.health.lastErrorSeconds() != 0 {
-		t.Errorf("before the first failure: %q at %s, %v", e.Last, e.LastAt, l.health.lastErrorSeconds())
+		t.Errorf("before the first failure: %q at %s, %v; want no error, no time and 0", e.Last, e.LastAt, l.health.lastErrorSeconds())
 	}
 	begin := time.Now()
 	for _, fail := range []func(){
@@ -61,10 +61,10 @@ func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 	}
 	l.health.setFailure(unix.EROFS, time.Time{})
 	if e := l.health.errors(time.Now().Add(100 * errorMemory)); e.Last != unix.EROFS.Error() {
-		t.Errorf("an error that has not ended was forgotten: %q", e.Last)
+		t.Errorf("an error that has not ended is shown as %q, want %q", e.Last, unix.EROFS.Error())
 	}
 	if got := l.health.lastErrorSeconds(); got < float64(begin.Unix()) || l.health.failures != 3 {
-		t.Errorf("the last of %d errors was at %v", l.health.failures, got)
+		t.Errorf("the last of %d errors was at %v, want 3 errors, the last from %d on", l.health.failures, got, begin.Unix())
 	}
 }
 

@@ -68,7 +68,7 @@ func TestBudget(t *testing.T) {
 				t.Errorf("the budget is %d, want %d", got, c.want)
 			}
 			if err := budget.check(c.source); (err != nil) != c.bad {
-				t.Errorf("error: %v", err)
+				t.Errorf("the budget gives the error %v, want an error: %v", err, c.bad)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestKeepLevelIsALevelOrOff(t *testing.T) {
 	for text, want := range map[string]string{"off": "off", "error": "error", "trace": "trace", "": "", "unknown": "", "Warning": "warning"} {
 		err := k.Set(text)
 		if (err == nil) != (want != "") || err == nil && k.String() != want {
-			t.Errorf("%q gives %q, error: %v", text, k.String(), err)
+			t.Errorf("%q gives %q, error %v; want %q, which is empty if there is to be an error", text, k.String(), err, want)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 		}
 	}
 	if m := s.reader.budget.measure(); m.used > s.reader.press.marks.low()+0.3 {
-		t.Errorf("%.2f of the budget is in use", m.used)
+		t.Errorf("%.2f of the budget is in use, want at most %.2f", m.used, s.reader.press.marks.low()+0.3)
 	}
 	for s.reader.round(); s.reader.read > 0; s.reader.round() {
 		s.appends(t)
@@ -113,7 +113,7 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	marked, _ := sumOf(b.persisted("noise.log"))
 	spared, kept := sumOf(b.persisted("gc.log"))
 	if marked == 0 || spared > 0 || kept != 2000 {
-		t.Errorf("%d lines of the noisy stream were dropped; of the other stream, %d were dropped and %d persisted", marked, spared, kept)
+		t.Errorf("%d lines of the noisy stream were dropped; of the other stream, %d were dropped and %d persisted; want some, 0 and 2000", marked, spared, kept)
 	}
 	if handed["noise.log"] != marked || len(handed) != 1 {
 		t.Errorf("the gaps that were passed on have %v lines, want %d, all of the noisy stream", handed, marked)
@@ -141,7 +141,7 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 		b.write(w, debugLines(1000*n, 1000*n+1000))
 	}
 	if m := look(); m.used < press.marks.discardAt || press.marks.on() {
-		t.Errorf("lines were dropped at %.2f of the budget", m.used)
+		t.Errorf("%.2f of the budget is in use, want at least %.2f; lines were moved or dropped: %t, want false", m.used, press.marks.discardAt, press.marks.on())
 	}
 	b.write(w, debugLines(0, 40000))
 	before := s.reader.budget.measure().used
@@ -149,7 +149,7 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 		look()
 	}
 	if m := s.reader.budget.measure(); m.used > press.marks.dropAt {
-		t.Errorf("%.2f of the budget is in use, %.2f before lines were dropped", m.used, before)
+		t.Errorf("%.2f of the budget is in use, %.2f before lines were dropped; want at most %.2f", m.used, before, press.marks.dropAt)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 		now := time.Now()
 		r := &reader{full: true, press: &pressure{at: now.Add(c.relief)}, load: load{rotated: now.Add(c.rotation)}}
 		if pace := r.paceFull(); pace > c.most {
-			t.Errorf("%s: the reader waits %s", c.name, pace)
+			t.Errorf("%s: the reader waits %s, want at most %s", c.name, pace, c.most)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
 	s, _ := b.begun(false)
 	s.reader.press.relieveUntil(s.reader.budget.measure())
 	if u := s.src.Relief.Usage(); u.Spooled == 0 || u.Spooled > u.Backlog/10*9 {
-		t.Errorf("%d of %d bytes were moved in one go", u.Spooled, u.Backlog)
+		t.Errorf("%d of %d bytes were moved in one go, want some, and at most nine tenths", u.Spooled, u.Backlog)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 			t.Errorf("%s: %d bytes were persisted, want %d", how, len(got), len(want))
 		}
 		if (frames > 0) != (how == segment.Zstd) {
-			t.Errorf("%s: %d frames were handed on compressed", how, frames)
+			t.Errorf("%s: %d frames were handed on compressed, want some: %t", how, frames, how == segment.Zstd)
 		}
 	}
 }

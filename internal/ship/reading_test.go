@@ -28,6 +28,6 @@ func TestTheEventsThatWaitAreHandledInFewTurns(t *testing.T) {
 		runtime.Gosched()
 	}
 	if turns > changes/3 {
-		t.Errorf("%d events took %d turns", changes, turns)
+		t.Errorf("%d events took %d turns, want at most %d", changes, turns, changes/3)
 	}
 }

@@ -42,7 +42,7 @@ func TestStreamWhoseNameIsTakenStopsNoOther(t *testing.T) {
 			b.appendTo("gc.log", lines(0, 500))
 			b.eventually("the other stream is persisted", b.persistedLines(500))
 			if err := b.stop(); err == nil || !strings.Contains(err.Error(), "bad.log") {
-				t.Errorf("the end of a sidecar with refused lines: %v", err)
+				t.Errorf("the end of a sidecar with refused lines: %v, want an error that names bad.log", err)
 			}
 			b.start()
 			b.refuses("bad.log")
@@ -154,7 +154,7 @@ func TestRefusedStreamAtTheExtremes(t *testing.T) {
 			n := newNoise(b)
 			n.floods(30)
 			if err := b.stop(); err == nil || !strings.Contains(err.Error(), "gc.log") {
-				t.Errorf("the end of a sidecar with refused lines: %v", err)
+				t.Errorf("the end of a sidecar with refused lines: %v, want an error that names gc.log", err)
 			}
 			draw()
 			b.start()
@@ -216,7 +216,7 @@ func (n *noise) settles() {
 	n.drain()
 	marked, persisted := n.sum()
 	if n.t.Logf("%d of %d lines were dropped", marked, n.written); marked+persisted != n.written {
-		n.t.Errorf("%d lines persisted and %d counted by markers, %d written", persisted, marked, n.written)
+		n.t.Errorf("%d lines persisted and %d counted by markers, want %d in all", persisted, marked, n.written)
 	}
 	n.onceEach()
 	if got := n.persisted("quiet.log"); got != lines(0, n.rounds*10) {

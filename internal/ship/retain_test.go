@@ -60,7 +60,7 @@ func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
 	}
 	b.drain()
 	if got := b.persisted("living.log"); got != lines(0, 300) {
-		t.Errorf("%d bytes of the living stream are left", len(got))
+		t.Errorf("%d bytes of the living stream are left, want %d", len(got), len(lines(0, 300)))
 	}
 	if size := diskUse(t, b.cfg.Dest); size > 256<<10 {
 		t.Errorf("%d bytes are in use, want at most 256 KiB", size)
@@ -89,7 +89,7 @@ func TestStreamGoesOnAfterItsNewestSegmentIsDeleted(t *testing.T) {
 	b.eventually("the stream continues", b.has("gc.log", 199))
 	b.drain()
 	if got := b.persisted("gc.log"); got != lines(100, 200) {
-		t.Errorf("persisted since:\n%s", got)
+		t.Errorf("%d bytes were persisted since, want %d:\n%s", len(got), len(lines(100, 200)), got)
 	}
 	b.staysZero("ullage_checkpoint_invalid_total")
 }

@@ -43,7 +43,7 @@ func TestAFirstStartOnAFullVolumeWaitsForSpace(t *testing.T) {
 	b.eventually("the sidecar reads nevertheless", func() bool { return b.ship.link.queue.Bytes() > 0 })
 	time.Sleep(silentTime) // a silent destination would replace the reason
 	if err := b.ship.Ready(); !errors.Is(err, unix.ENOSPC) {
-		t.Errorf("the reason for not being ready is %v", err)
+		t.Errorf("the reason for not being ready is %v, want %v", err, unix.ENOSPC)
 	}
 	free()
 	b.eventually("everything is persisted", b.persistedLines(100))

@@ -152,7 +152,7 @@ func TestSameLinesAfterARestartAreOthers(t *testing.T) {
 			b.start()
 			b.drain()
 			if got := b.persisted("gc.log"); got != text+text {
-				t.Errorf("fresh source %t: of %d lines, %d were persisted", fresh, 2*strings.Count(text, "\n"), strings.Count(got, "\n"))
+				t.Errorf("fresh source %t: %d lines were persisted, want %d, the text twice", fresh, strings.Count(got, "\n"), 2*strings.Count(text, "\n"))
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func TestNothingWasLostOfASourceThatHadNothing(t *testing.T) {
 	s.src.Tick()
 	s.reader.round()
 	if freed := s.drops(ul.Discard, 256<<10); from.lost || freed == 0 {
-		t.Errorf("the checkpoint is lost: %t; %d bytes were freed", from.lost, freed)
+		t.Errorf("the checkpoint is lost: %t, want false; %d bytes were freed, want more than 0", from.lost, freed)
 	}
 }
 

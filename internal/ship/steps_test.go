@@ -123,7 +123,7 @@ func (b *bench) onceEach() {
 		}
 	}
 	if twice > 0 {
-		b.t.Errorf("%d lines were persisted twice", twice)
+		b.t.Errorf("%d lines were persisted twice, want none", twice)
 	}
 }
 

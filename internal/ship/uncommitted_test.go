@@ -77,10 +77,10 @@ func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	s.writer.destinationFailed(fmt.Errorf("sync segment: %w", unix.EIO), 0)
 	s.reopens(t)
 	if now, _ := s.check.Mark("gc.log"); now != committed {
-		t.Errorf("the mark is %+v, and was %+v when the sync failed", now, committed)
+		t.Errorf("the mark is %+v, want %+v, as when the sync failed", now, committed)
 	}
 	if size := newestSize(t, b, "gc.log"); size != committed.Offset {
-		t.Errorf("the segment has %d bytes, of which %d were committed", size, committed.Offset)
+		t.Errorf("the segment has %d bytes, want the %d that were committed", size, committed.Offset)
 	}
 }
 
@@ -95,10 +95,10 @@ func TestRestartWithSmallerCommits(t *testing.T) {
 	s, from := b.begun(true)
 	s.begins(t, from)
 	if now, _ := s.check.Mark("gc.log"); now != committed {
-		t.Errorf("the mark is %+v, and was %+v when the sidecar was killed", now, committed)
+		t.Errorf("the mark is %+v, want %+v, as when the sidecar was killed", now, committed)
 	}
 	if size := newestSize(t, b, "gc.log"); size != committed.Offset {
-		t.Errorf("the segment has %d bytes, of which %d were committed", size, committed.Offset)
+		t.Errorf("the segment has %d bytes, want the %d that were committed", size, committed.Offset)
 	}
 	s.killed()
 	b.ships("line 199999\n")
@@ -109,7 +109,7 @@ func newestSize(t *testing.T, b *bench, stream string) int64 {
 	t.Helper()
 	infos, err := segment.List(b.cfg.Dest + "/" + stream)
 	if err != nil || len(infos) == 0 {
-		t.Fatalf("%d segments, error: %v", len(infos), err)
+		t.Fatalf("%d segments, error %v; want at least one and no error", len(infos), err)
 	}
 	return infos[len(infos)-1].Size
 }

@@ -50,10 +50,10 @@ func TestMarksAreAppended(t *testing.T) {
 	j.Close()
 	got := lines(t, dir)
 	if len(got) != 4 || got[0] != first || !strings.HasSuffix(got[3], "12:00:00.005+0000][info][ullage] mark: jvm-started pid=2") {
-		t.Errorf("the journal has the lines %q", got)
+		t.Errorf("the journal has the lines %q; want 4, of which the first is %q and the last the mark pid=2 at 12:00:00.005", got, first)
 	}
 	if log.Len() > 0 {
-		t.Error(log)
+		t.Errorf("the log has %q, want nothing", log)
 	}
 	(*journal)(nil).Add(mark.New(mark.JVMStarted))
 	(*journal)(nil).Close()
@@ -177,6 +177,6 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 	*clock = clock.Add(time.Second)
 	j.Add(mark.New(mark.JVMStarted))
 	if after := len(lines(t, dir)); after != before+1 {
-		t.Errorf("the journal has %d marks, and had %d", after, before)
+		t.Errorf("the journal has %d marks, want %d", after, before+1)
 	}
 }

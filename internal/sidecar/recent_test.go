@@ -16,7 +16,7 @@ import (
 func TestTheLastGapsAreKeptEachOnce(t *testing.T) {
 	var r recent
 	if text, _ := json.Marshal(r.answer(nil)); string(text) != `{"pauses":[],"gaps":[]}` {
-		t.Errorf("the answer without pauses and gaps is %s", text)
+		t.Errorf(`the answer without pauses and gaps is %s, want {"pauses":[],"gaps":[]}`, text)
 	}
 	gap := func(second int64) ul.Gap {
 		g := ul.Gap{Bytes: 100, First: time.Unix(second, 0), Last: time.Unix(second+1, 0)}
@@ -33,10 +33,10 @@ func TestTheLastGapsAreKeptEachOnce(t *testing.T) {
 		t.Fatalf("%d gaps, want %d", len(got), admin.MaxGaps)
 	}
 	if last := got[len(got)-1]; last.Stream != "app.log" || last.Lines != 9 || last.Bytes != 100 || last.ByLevel["info"] != 5 || last.ByLevel["warning"] != 4 || len(last.ByLevel) != 2 {
-		t.Errorf("the newest gap is %+v", last)
+		t.Errorf("the newest gap is %+v; want 9 lines of app.log, 5 at info and 4 at warning, with 100 bytes", last)
 	}
 	if first := got[0]; !first.First.Equal(time.Unix(6, 0)) {
-		t.Errorf("the oldest is of %s", first.First)
+		t.Errorf("the oldest gap begins at %s, want %s", first.First, time.Unix(6, 0))
 	}
 }
 

@@ -38,10 +38,10 @@ func yielded(t *testing.T, source string, within, at time.Duration, after func()
 func TestASidecarYieldsOnce(t *testing.T) {
 	source := t.TempDir()
 	if ended, said := yielded(t, source, 10*time.Second, 0, nil); !ended || !strings.Contains(said, "exiting without a log") {
-		t.Errorf("the first: ended %v: %s", ended, said)
+		t.Errorf(`the first: ended %v, want true, and "exiting without a log" in its log: %s`, ended, said)
 	}
 	if ended, said := yielded(t, source, 10*time.Second, 0, nil); ended || said != "" {
-		t.Errorf("the second, which the kubelet has started: ended %v: %s", ended, said)
+		t.Errorf("the second, which the kubelet has started: ended %v, want false, and nothing in its log: %s", ended, said)
 	}
 }
 
@@ -61,17 +61,17 @@ func TestASidecarThatIsNeededDoesNotYield(t *testing.T) {
 	used := t.TempDir()
 	write(used, "gc-1.log")()
 	if ended, _ := yielded(t, used, 10*time.Second, 0, nil); ended {
-		t.Error("with a log at the start")
+		t.Error("with a log at the start, the sidecar ended, want it to stay")
 	}
 	late := t.TempDir()
 	if ended, _ := yielded(t, late, 10*time.Second, 9*time.Second, write(late, "gc-1.log")); ended {
-		t.Error("with a log after nine seconds")
+		t.Error("with a log after nine seconds, the sidecar ended, want it to stay")
 	}
 	if ended, _ := yielded(t, t.TempDir(), 0, 0, nil); ended {
-		t.Error("unasked")
+		t.Error("unasked, the sidecar ended, want it to stay")
 	}
 	missing := filepath.Join(t.TempDir(), "missing") // a tmpfs that cannot be marked is no reason to end
 	if ended, said := yielded(t, missing, time.Second, 0, nil); ended || !strings.Contains(said, "yielding failed") {
-		t.Errorf("without a source: ended %v: %s", ended, said)
+		t.Errorf(`without a source: ended %v, want false, and "yielding failed" in the log: %s`, ended, said)
 	}
 }

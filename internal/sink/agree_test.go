@@ -385,7 +385,7 @@ func catLines(t *testing.T, dir string, cfg cat.Config) (lines []line) {
 		t.Fatal(err)
 	}
 	if err := p.Run(context.Background()); err != nil || stderr.Len() > 0 {
-		t.Fatal(err, stderr.String())
+		t.Fatalf("cat: error %v, stderr %q; want no error and nothing", err, stderr.String())
 	}
 	for text := range strings.Lines(stdout.String()) {
 		var l struct {

@@ -79,7 +79,7 @@ func TestAMalformedCursorBeginsAgain(t *testing.T) {
 			r.begin()
 			r.set.Committed(nil, []string{"gc.log"})
 			if got := r.gets(2); !slices.Equal(got, []string{first[0], first[0]}) {
-				t.Errorf("the engine has %q", got)
+				t.Errorf("the engine has %q, want %q twice", got, first[0])
 			}
 			if n := testutil.ToFloat64(r.set.workers[0].metrics.cursorsLost); n != 1 {
 				t.Errorf("%v cursors are counted as lost, want 1", n)

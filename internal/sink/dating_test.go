@@ -91,7 +91,7 @@ func TestTimesOfLines(t *testing.T) {
 					d.Frame(seg, segment.Frame{End: seg.Size, Raw: seg.Size}, []byte(text))
 				}
 				if _, got := d.line(&seg, []byte(text), nil); !got.Equal(ofDay(t, at)) {
-					t.Errorf("%s is dated %s", line, got)
+					t.Errorf("%s is dated %s, want %s", line, got, ofDay(t, at))
 				}
 			}
 			if !d.dates().check() {
@@ -140,7 +140,7 @@ func TestARestartDatesLinesAsBefore(t *testing.T) {
 	r.gets(2)
 	r.must(r.end())
 	if len(times) != 2 || !times[0].Equal(start) || !times[1].Equal(start.Add(time.Millisecond)) {
-		t.Errorf("the lines of a segment of %s are dated %s", start, times)
+		t.Errorf("the lines of a segment of %s are dated %s, want the time of the segment and 1ms after it", start, times)
 	}
 }
 
@@ -153,7 +153,7 @@ func FuzzDating(f *testing.F) {
 		d.Frame(seg, segment.Frame{End: int64(len(text)), Raw: int64(len(text))}, []byte(text))
 		for line := range strings.Lines(text) {
 			if _, at := d.line(&seg, []byte(line), nil); at.Year() < 1970 || at.Year() > 2200 || !d.dates().check() {
-				t.Fatalf("%q is dated %s, from %+v", line, at, d.dates())
+				t.Fatalf("%q is dated %s, from %+v; want a year from 1970 to 2200, and dates that a cursor can hold", line, at, d.dates())
 			}
 		}
 	})

@@ -49,7 +49,7 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 			}
 			text, err := os.ReadFile(filepath.Join(outside, "precious"))
 			if entries, _ := os.ReadDir(outside); err != nil || string(text) != "precious" || len(entries) != 1 {
-				t.Errorf("entries outside the destination: %v; the file has %q, error %v", entries, text, err)
+				t.Errorf("entries outside the destination: %v; the file has %q, error %v; want 1 entry, precious and no error", entries, text, err)
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestAListOfWhatWasSetAsideThatIsAnothersFile(t *testing.T) {
 			}
 			err := aside{state, "test.rejected.jsonl"}.add(refusedRange{})
 			if text, _ := os.ReadFile(precious); err == nil || string(text) != "precious" {
-				t.Errorf("error %v, the file is %q", err, text)
+				t.Errorf("error %v, the file is %q; want an error and precious", err, text)
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func TestADestinationKeepsItsName(t *testing.T) {
 	all.Wait()
 	for _, id := range ids {
 		if id != ids[0] || !validIdentity.MatchString(id) {
-			t.Fatalf("the names are %q", ids)
+			t.Fatalf("the names are %q, want the same valid name for all", ids)
 		}
 	}
 	if other, err := identity(files{t.TempDir()}); err != nil || other == ids[0] {
@@ -54,7 +54,7 @@ func TestADestinationsDamagedNameIsReplaced(t *testing.T) {
 		}
 		id, err := identity(state)
 		if again, _ := identity(state); err != nil || !validIdentity.MatchString(id) || again != id {
-			t.Errorf("after %q the name is %q, then %q, error %v", damage, id, again, err)
+			t.Errorf("after %q the name is %q, then %q, error %v; want the same valid name twice and no error", damage, id, again, err)
 		}
 	}
 }

@@ -31,6 +31,6 @@ func TestPartsOfLines(t *testing.T) {
 	}
 	text := Line{Text: []byte("[1.0s][info][gc] a line of no JVM")}
 	if p := text.Parts(); string(p.Message) != string(text.Text) {
-		t.Errorf("the message of text is %q", p.Message)
+		t.Errorf("the message of text is %q, want %q", p.Message, text.Text)
 	}
 }

@@ -210,7 +210,7 @@ func TestARestartContinuesBehindWhatWasAcknowledged(t *testing.T) {
 			r.gets(3)
 			r.must(r.end())
 			if got := r.gets(3); len(got) != 3 || !slices.Equal(got[:len(before)], before) {
-				t.Errorf("the engine has %q", got)
+				t.Errorf("the engine has %q, want 3 lines, the first of them %q", got, before)
 			}
 		})
 	}
@@ -228,7 +228,7 @@ func TestADeliveryIsRepeatedUntilItIsAcknowledged(t *testing.T) {
 	r.commits("gc.log", "[1s][info][gc] one")
 	r.expects("gc.log 0 info [1s][info][gc] one")
 	if gap := tried[2].Sub(tried[1]); gap < 2*firstPause {
-		t.Errorf("the second pause was %s", gap)
+		t.Errorf("the second pause was %s, want at least %s", gap, 2*firstPause)
 	}
 	r.must(r.end())
 	if n := testutil.ToFloat64(r.set.workers[0].metrics.errors.WithLabelValues(kindUnavailable)); n != 2 {
@@ -264,7 +264,7 @@ func TestSegmentsArriveOnceTheyAreSealed(t *testing.T) {
 	r.commits("gc.log", "[2s][info][gc] in the next segment")
 	r.expects("gc.log " + mark.Segment)
 	if err := r.end(); err == nil || !strings.Contains(err.Error(), "has not received") {
-		t.Errorf("an unsealed segment is left, but the error is %v", err)
+		t.Errorf(`an unsealed segment is left, but the error is %v, want one with "has not received"`, err)
 	}
 }
 

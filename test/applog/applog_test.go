@@ -189,7 +189,7 @@ func (app *application) read(t *testing.T, dest, stream, format string, begin ti
 			t.Errorf("%s: line %d has level %q, want %q: %s", stream, i+1, l.Level, want, l.Text)
 		}
 		if want != "" && !app.undated && (l.Time.Before(begin) || l.Time.After(time.Now().Add(time.Second))) {
-			t.Errorf("%s: line %d has the time %s: %s", stream, i+1, l.Time, l.Text)
+			t.Errorf("%s: line %d has the time %s, want a time from %s to at most 1 s from now: %s", stream, i+1, l.Time, begin, l.Text)
 		}
 		if t.Failed() {
 			return
@@ -202,7 +202,7 @@ func (app *application) read(t *testing.T, dest, stream, format string, begin ti
 		t.Errorf(`%s: records by level, want 5 in levels and levels["error"] 20: %v`, stream, levels)
 	}
 	if only := cat(t, dest, stream, "--format", stream+"="+format); !slices.Equal(only, lines) {
-		t.Errorf("%s: with --format %s, the lines differ", stream, format)
+		t.Errorf("%s: with --format %s, the lines differ, want the same as without it", stream, format)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestMappedFile(t *testing.T) {
 			}
 			for n, times := range numbers(t, dest) {
 				if killed && n > 100 || !killed && times > 2 {
-					t.Errorf("number %d is there %d times", n, times)
+					t.Errorf("number %d is there %d times, the application killed: %t; want no number above 100 if it was, and none more than twice if not", n, times, killed)
 				}
 			}
 		})

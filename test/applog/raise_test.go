@@ -62,7 +62,7 @@ func TestRaisesByLogger(t *testing.T) {
 				ask("com.other=debug, com.acme.wire=trace")
 				shows("com.other.Db")
 				if len(first) != 2 || last["com.acme.Db"] > first["com.other.Db"] {
-					t.Errorf("the first rounds are %v, the last ones are %v", first, last)
+					t.Errorf("the first rounds are %v, the last ones are %v; want 2 loggers, and the last round of com.acme.Db not after the first of com.other.Db", first, last)
 				}
 				if err := side.Stop(patience); err != nil {
 					t.Error(err)

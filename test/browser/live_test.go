@@ -236,7 +236,7 @@ func TestLivePageStopsAndRecovers(t *testing.T) {
 	const asked = `new Promise((done) => setTimeout(() => done(performance.getEntriesByType('resource').length), 2500))`
 	p.Eval(asked, &before)
 	if p.Eval(asked, &after); after != before {
-		t.Errorf("the stopped page asked %d times", after-before)
+		t.Errorf("the stopped page asked %d times, want 0", after-before)
 	}
 	p.Press(kb.Enter)
 	p.Await("it asks again", fmt.Sprintf(`performance.getEntriesByType('resource').length > %d`, before))
@@ -282,7 +282,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 		most = max(most, sockets(t, side))
 		for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 			if code, _, err := side.Get(path); err != nil || code != http.StatusOK {
-				t.Fatalf("%s: code %d, error %v", path, code, err)
+				t.Fatalf("%s: code %d, error %v; want %d and no error", path, code, err, http.StatusOK)
 			}
 		}
 	}
@@ -296,7 +296,7 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 		t.Errorf("%d sockets with ten pages, want 10 to 34", most)
 	}
 	if peak > idle+8<<20 {
-		t.Errorf("ten pages take %d bytes of memory", peak-idle)
+		t.Errorf("ten pages take %d bytes of memory, want at most %d", peak-idle, 8<<20)
 	}
 }
 

@@ -168,7 +168,7 @@ func zoom(t *testing.T, p *Page) {
 		was := first()
 		p.Press(press.keys)
 		if now := first(); now == was {
-			t.Errorf("%s: the view is still %s", press.what, now)
+			t.Errorf("%s: the view is still %s, want another one", press.what, now)
 		}
 	}
 	p.Press("0")
@@ -188,7 +188,7 @@ func zoom(t *testing.T, p *Page) {
 		return document.querySelectorAll(".select").length;
 	})()`)
 	if left != 0 || first() == was {
-		t.Errorf("a drag does not zoom; %d areas are left", left)
+		t.Errorf("a drag does not zoom, or leaves an area: %d areas are left, want 0 and another view than %s", left, was)
 	}
 }
 

@@ -143,7 +143,7 @@ func TestEveryAlertIsSeenToFireAndToKeepSilent(t *testing.T) {
 	}
 	for _, a := range ruleObject(t, "rules: {enabled: true}").alerts() {
 		if !fires[a.Alert] || !silent[a.Alert] {
-			t.Errorf("testdata/alerts.yaml shows %s firing: %t, silent: %t", a.Alert, fires[a.Alert], silent[a.Alert])
+			t.Errorf("testdata/alerts.yaml shows %s firing: %t, silent: %t; want both", a.Alert, fires[a.Alert], silent[a.Alert])
 		}
 		delete(fires, a.Alert)
 	}

@@ -29,11 +29,11 @@ func TestTheHookChecksTheInjectorsOwnSettings(t *testing.T) {
 		job := sole[batchv1.Job](t, hook)
 		checks := job.Spec.Template.Spec.Containers[0]
 		if serves.Args[0] != "serve" || checks.Args[0] != "check" || !slices.Equal(serves.Args[1:], checks.Args[1:]) || serves.Image != checks.Image || fmt.Sprint(serves.Env) != fmt.Sprint(checks.Env) {
-			t.Errorf("the injector is %s %q with %v; the check is %s %q with %v", serves.Image, serves.Args, serves.Env, checks.Image, checks.Args, checks.Env)
+			t.Errorf("the injector is %s %q with %v; the check is %s %q with %v; want serve and check, otherwise the same", serves.Image, serves.Args, serves.Env, checks.Image, checks.Args, checks.Env)
 		}
 		given, config := sole[corev1.ConfigMap](t, hook), injectorsConfig(t, objects)
 		if given.Data["config.yaml"] != config || job.Spec.Template.Spec.Volumes[0].ConfigMap.Name != given.Name || !isMounted(checks, "/etc/ullage/config.yaml") {
-			t.Errorf("the check reads\n%s\nthe injector\n%s", given.Data, config)
+			t.Errorf("the check reads\n%s\nthe injector\n%s\nwant the same configuration, mounted from the check's own ConfigMap", given.Data, config)
 		}
 		if job.Spec.Template.Labels["ullage.dev/inject"] != "false" {
 			t.Error("the Job's pod may be injected")
@@ -82,7 +82,7 @@ func TestBadValuesAreFoundBeforeTheRollOut(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		if want == "" {
 			if err != nil {
-				t.Errorf("%s: %v: %s", values, err, out)
+				t.Errorf("%s: the check ended with %v, want no error: %s", values, err, out)
 			}
 			continue
 		}
@@ -140,7 +140,7 @@ func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
 	}
 	e := m.Spec.Pods[0]
 	if r := e.Relabelings[0]; e.Port != "" || r.Action != "keep" || r.Regex != "ullage-metrics[2-8]?" || !slices.Equal(r.SourceLabels, []string{"__meta_kubernetes_pod_container_port_name"}) {
-		t.Errorf("it selects port %q, and %+v of the pods", e.Port, r)
+		t.Errorf("it selects port %q, and %+v of the pods; want no port, and to keep those whose port's name matches ullage-metrics[2-8]?", e.Port, r)
 	}
 	if e.Relabelings[1].Replacement != "a" || len(e.MetricRelabelings) != 1 {
 		t.Errorf(`the values' relabellings are %+v and %+v, want Replacement "a" and 1 in MetricRelabelings`, e.Relabelings[1], e.MetricRelabelings)

@@ -92,7 +92,7 @@ func TestEveryPanelSaysWhatItShows(t *testing.T) {
 			continue
 		}
 		if !slices.Contains([]string{"stat", "timeseries", "heatmap"}, p.Type) {
-			t.Errorf("%s: there is no panel of type %q", p.Title, p.Type)
+			t.Errorf("%s is a panel of type %q, want stat, timeseries or heatmap", p.Title, p.Type)
 		}
 		if p.Description == "" || p.FieldConfig.Defaults.Unit == "" || p.Datasource.UID != "${datasource}" || len(p.Targets) == 0 {
 			t.Errorf("%s lacks a description, a unit, the data source or a query: %+v", p.Title, p)
@@ -165,7 +165,7 @@ func TestTheConfigMapHasTheDashboard(t *testing.T) {
 			continue
 		}
 		if c.Data["ullage.json"] != string(file) || c.Labels["grafana_dashboard"] != "1" || c.Annotations["grafana_folder"] != "JVM" || c.Name != "ullage-dashboard" {
-			t.Errorf("the ConfigMap %s differs from the expected one: labels %v, annotations %v", c.Name, c.Labels, c.Annotations)
+			t.Errorf("the ConfigMap %s has the labels %v and the annotations %v; want ullage-dashboard with grafana_dashboard 1, grafana_folder JVM and the file", c.Name, c.Labels, c.Annotations)
 		}
 		return
 	}
@@ -194,7 +194,7 @@ func TestGrafanaKnowsEveryField(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out, err := lab.Command(time.Minute, python, "testdata/foundation.py", wrong); err != nil || !strings.Contains(out, field+"s") {
-			t.Errorf("with %ss, the check says %q, %v", field, out, err)
+			t.Errorf("with %ss, the check says %q, error %v; want that name in it and no error", field, out, err)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func TestEachObjectHasARoleOfItsOwn(t *testing.T) {
 		seen := map[string]bool{}
 		for _, o := range objects {
 			if seen[o.role()] {
-				t.Errorf("two objects are %s", o.role())
+				t.Errorf("two objects are %s, want one", o.role())
 			}
 			seen[o.role()] = true
 		}
@@ -195,7 +195,7 @@ func TestAnOlderClusterIsRefused(t *testing.T) {
 	for version, ok := range map[string]bool{"1.28.9": false, "1.29.0": true, "v1.31.4-gke.1256000": true, "1.34.3": true} {
 		_, err := runHelm(t, "template", "ullage", chartDir, "--kube-version", version, "--set", "registry="+registry)
 		if (err == nil) != ok {
-			t.Errorf("Kubernetes %s: %v", version, err)
+			t.Errorf("Kubernetes %s: error %v, want an error: %t", version, err, !ok)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestPlainManifest(t *testing.T) {
 			t.Fatalf("an object already has annotations: add those of helm to them, want no \"\\n  annotations:\\n\" in it\n%s", document)
 		}
 		if !strings.Contains(document, "app.kubernetes.io/managed-by: Helm") {
-			t.Errorf("helm would not adopt\n%s", document)
+			t.Errorf("helm would not adopt this object, want \"app.kubernetes.io/managed-by: Helm\" in it\n%s", document)
 		}
 		documents = append(documents, strings.Replace(document, "metadata:\n", adoptable, 1))
 	}

@@ -52,13 +52,13 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 		t.Errorf(`the Deployment is %s, want Name "logs-injector" and Name "logs-injector"`, d.Name)
 	}
 	if !pod.Spec.HostNetwork || pod.Spec.DNSPolicy != corev1.DNSClusterFirstWithHostNet || d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() != 0 {
-		t.Errorf("the pod: %+v, strategy %+v", pod.Spec, d.Spec.Strategy)
+		t.Errorf("the pod is %+v, the strategy %+v; want the host's network, the DNS policy %s and no surge", pod.Spec, d.Spec.Strategy, corev1.DNSClusterFirstWithHostNet)
 	}
 	if !slices.Contains(c.Args, "--webhook-listen=:10260") || c.Args[len(c.Args)-1] != "--shutdown-delay=10s" || c.Ports[0].ContainerPort != 10260 || c.Env[0].Name != "GODEBUG" {
-		t.Errorf("the container: %q %+v %+v", c.Args, c.Ports, c.Env)
+		t.Errorf("the container has the arguments %q, ports %+v and environment %+v; want port 10260 in the arguments and ports, --shutdown-delay=10s last, GODEBUG first", c.Args, c.Ports, c.Env)
 	}
 	if pod.Labels["team"] != "platform" || pod.Annotations["sidecar.istio.io/inject"] != "false" || pod.Spec.Affinity.NodeAffinity == nil {
-		t.Errorf("the pod's metadata: %+v", pod.ObjectMeta)
+		t.Errorf("the pod's metadata is %+v; want the label team=platform, the annotation sidecar.istio.io/inject=false and a node affinity", pod.ObjectMeta)
 	}
 	if a := sole[corev1.ServiceAccount](t, objects).Annotations; a["example.com/role"] != "injector" {
 		t.Errorf(`the service account: %v, want "injector"`, a)
@@ -69,7 +69,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 	}
 	for _, w := range hooks.Webhooks {
 		if *w.FailurePolicy != admissionregistrationv1.Fail || *w.TimeoutSeconds != 10 || *w.ClientConfig.Service.Port != 443 {
-			t.Errorf("the webhook %s is %+v", w.Name, w)
+			t.Errorf("the webhook %s is %+v; want the failure policy %s, a timeout of 10 s and port 443", w.Name, w, admissionregistrationv1.Fail)
 		}
 		last := w.NamespaceSelector.MatchExpressions[len(w.NamespaceSelector.MatchExpressions)-1]
 		first := w.ObjectSelector.MatchExpressions[len(w.ObjectSelector.MatchExpressions)-1]
@@ -78,7 +78,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 		}
 	}
 	if both, err := template(t, platform+"certificates: {certManager: {enabled: true}}"); err != nil || !strings.Contains(both, "admissions.enforcer/disabled: \"true\"\n    cert-manager.io/inject-ca-from: ullage-system/logs-injector") {
-		t.Errorf("beside cert-manager's annotation: %v", err)
+		t.Errorf("beside cert-manager's annotation: error %v; want no error and admissions.enforcer/disabled before that annotation", err)
 	}
 }
 
@@ -105,28 +105,28 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 		t.Errorf(`labels %v %v, want d.Labels["cost-center"] "17", pod.Labels["cost-center"] "18" and sole[corev1.Service](t, objects).Labels["cost-center"] "17"`, d.Labels, pod.Labels)
 	}
 	if !labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) || len(d.Spec.Selector.MatchLabels) != 2 {
-		t.Errorf("the selector is %v", d.Spec.Selector)
+		t.Errorf("the selector is %v, want 2 labels that match the pod's %v", d.Spec.Selector, pod.Labels)
 	}
 	if spread := pod.Spec.TopologySpreadConstraints; len(spread) != 1 || spread[0].TopologyKey != "rack" || d.Spec.Strategy.RollingUpdate.MaxSurge.StrVal != "50%" {
 		t.Errorf(`the spread is %+v, the strategy %+v, want 1 in spread, TopologyKey "rack" and StrVal "50%%"`, spread, d.Spec.Strategy)
 	}
 	budget := sole[policyv1.PodDisruptionBudget](t, objects)
 	if budget.Spec.MaxUnavailable == nil || budget.Spec.MaxUnavailable.StrVal != "50%" {
-		t.Errorf("the disruption budget is %+v", budget.Spec)
+		t.Errorf("the disruption budget is %+v, want 50%% as maxUnavailable", budget.Spec)
 	}
 	s := pod.Spec.SecurityContext
 	if *s.RunAsUser != 1234 || *s.RunAsNonRoot || s.SeccompProfile == nil || *c.SecurityContext.ReadOnlyRootFilesystem || *c.SecurityContext.AllowPrivilegeEscalation {
-		t.Errorf("the pod's security context is %+v, the container's %+v", s, c.SecurityContext)
+		t.Errorf("the pod's security context is %+v, the container's %+v; want user 1234, a seccomp profile, and no RunAsNonRoot, read-only root or escalation", s, c.SecurityContext)
 	}
 	if pod.Annotations["prometheus.io/port"] != "1" || pod.Annotations["prometheus.io/path"] != "/metrics" || pod.Annotations["checksum/config"] == "" {
-		t.Errorf("the pod's annotations are %v", pod.Annotations)
+		t.Errorf("the pod's annotations are %v; want prometheus.io/port 1, prometheus.io/path /metrics and a checksum/config", pod.Annotations)
 	}
 	if p := c.LivenessProbe; p.FailureThreshold != 12 || p.PeriodSeconds != 10 || p.HTTPGet == nil {
-		t.Errorf("the liveness probe is %+v", p)
+		t.Errorf("the liveness probe is %+v; want HTTP, a period of 10 s and a threshold of 12 failures", p)
 	}
 	account := sole[corev1.ServiceAccount](t, objects)
 	if account.Name != "77" || *account.AutomountServiceAccountToken || pod.Spec.ServiceAccountName != "77" || sole[corev1.Service](t, objects).Annotations["example.com/a"] != "b" {
-		t.Errorf("the service account is %+v, the pod's is %s", account, pod.Spec.ServiceAccountName)
+		t.Errorf("the service account is %+v, the pod's is %s; want 77 for both, no token mounted, and the Service's annotation example.com/a=b", account, pod.Spec.ServiceAccountName)
 	}
 	for _, b := range all[rbacv1.RoleBinding](objects) {
 		if b.Subjects[0].Name != "77" {
@@ -176,13 +176,13 @@ func TestTheAccountPolicy(t *testing.T) {
 	policy, binding := sole[admissionregistrationv1.ValidatingAdmissionPolicy](t, objects), sole[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, objects)
 	account := sole[corev1.ServiceAccount](t, objects)
 	if binding.Spec.PolicyName != policy.Name || !strings.Contains(policy.Spec.MatchConditions[0].Expression, `"system:serviceaccount:ullage-system:`+account.Name+`"`) {
-		t.Errorf("the policy is %+v, the binding %+v", policy, binding)
+		t.Errorf("the policy is %+v, the binding %+v; want a binding to that policy, whose first condition names the service account %s", policy, binding, account.Name)
 	}
 	if _, err := render("1.29.4"); err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.30") {
 		t.Errorf(`in an older cluster: %v, want "needs Kubernetes 1.30" in it`, err)
 	}
 	objects, err = render("1.30.0", "certificates.certManager.enabled=true")
 	if err != nil || len(all[admissionregistrationv1.ValidatingAdmissionPolicy](objects)) != 0 {
-		t.Errorf("without self-made certificates: %v", err)
+		t.Errorf("without self-made certificates: error %v; want no error and no ValidatingAdmissionPolicy", err)
 	}
 }

@@ -17,7 +17,7 @@ func TestAClaimIsPruned(t *testing.T) {
 	}
 	jobs := all[batchv1.CronJob](decode(t, text))
 	if len(jobs) != 2 || jobs[0].Name == jobs[1].Name {
-		t.Fatalf("there are %d CronJobs, or two of the same name", len(jobs))
+		t.Fatalf("there are %d CronJobs, or two of the same name; want 2 with different names", len(jobs))
 	}
 	for i, want := range []struct {
 		claim, schedule, age string
@@ -32,16 +32,16 @@ func TestAClaimIsPruned(t *testing.T) {
 		c, s := pod.Spec.Containers[0], pod.Spec.SecurityContext
 		// The name of a Job is 11 characters longer than that of its CronJob.
 		if bad := validation.IsDNS1123Label(j.Name); len(bad) > 0 || len(j.Name) > 52 || j.Namespace != "shop" || j.Spec.Schedule != want.schedule {
-			t.Errorf("%s in %s at %s: %q", j.Name, j.Namespace, j.Spec.Schedule, bad)
+			t.Errorf("%s in %s at %s: %q; want a valid name of at most 52 characters, in shop at %s", j.Name, j.Namespace, j.Spec.Schedule, bad, want.schedule)
 		}
 		if len(c.Args) != want.args || c.Args[0] != "prune" || c.Args[1] != "--yes" || c.Args[2] != want.age || c.Args[len(c.Args)-1] != c.VolumeMounts[0].MountPath {
-			t.Errorf("arguments: %q", c.Args)
+			t.Errorf("the arguments are %q; want %d that begin with prune --yes %s and end with %s", c.Args, want.args, want.age, c.VolumeMounts[0].MountPath)
 		}
 		if pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName != want.claim || *s.RunAsUser != want.user || *s.RunAsGroup != want.group || !*s.RunAsNonRoot {
-			t.Errorf("the volumes are %+v, the security context is %+v", pod.Spec.Volumes, s)
+			t.Errorf("the volumes are %+v, the security context is %+v; want the claim %s, user %d, group %d and RunAsNonRoot", pod.Spec.Volumes, s, want.claim, want.user, want.group)
 		}
 		if pod.Labels["ullage.dev/inject"] != "false" || *c.SecurityContext.AllowPrivilegeEscalation || !*c.SecurityContext.ReadOnlyRootFilesystem || len(c.SecurityContext.Capabilities.Drop) != 1 {
-			t.Errorf("labels %v, %+v", pod.Labels, c.SecurityContext)
+			t.Errorf("the labels are %v, the security context is %+v; want ullage.dev/inject=false, no escalation, a read-only root and 1 dropped capability", pod.Labels, c.SecurityContext)
 		}
 	}
 }
@@ -65,7 +65,7 @@ prune:
 	objects := decode(t, text)
 	jobs := all[batchv1.CronJob](objects)
 	if len(jobs) != 3 || jobs[0].Name == jobs[1].Name || jobs[1].Name == jobs[2].Name {
-		t.Fatalf("there are %d CronJobs, or two of the same name", len(jobs))
+		t.Fatalf("there are %d CronJobs, or two of the same name; want 3 with different names", len(jobs))
 	}
 	for i, j := range jobs {
 		args := j.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
@@ -75,7 +75,7 @@ prune:
 		job := j.Spec.JobTemplate.Spec
 		pod := job.Template.Spec
 		if s, user := pod.SecurityContext, 1000650000+int64(i); *s.RunAsUser != user || *s.RunAsGroup != user {
-			t.Errorf("user %d, group %d", *s.RunAsUser, *s.RunAsGroup)
+			t.Errorf("user %d, group %d; want %d for both", *s.RunAsUser, *s.RunAsGroup, user)
 		}
 		if len(pod.ImagePullSecrets) != 1 || pod.ImagePullSecrets[0].Name != "123" {
 			t.Errorf(`pull secrets: %v, want 1 in ImagePullSecrets and Name "123"`, pod.ImagePullSecrets)

@@ -61,7 +61,7 @@ func TestTheNamesElsewhereLeadToValues(t *testing.T) {
 		}
 	}
 	if !found || strings.Count(table, "\n") < 10 {
-		t.Error("the README has no such table")
+		t.Error("the README has no table of the names elsewhere, or one of fewer than 10 lines")
 	}
 }
 

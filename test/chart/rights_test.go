@@ -63,7 +63,7 @@ func TestRightsAreThoseOfSelfMadeCertificatesAndOfEvents(t *testing.T) {
 		}
 		for _, p := range all[networkingv1.NetworkPolicy](objects) {
 			if (len(p.Spec.Egress) > 0) != (selfMade || events) {
-				t.Errorf("the policy allows egress to %v", p.Spec.Egress)
+				t.Errorf("the policy allows egress to %v, want any: %t", p.Spec.Egress, selfMade || events)
 			}
 		}
 		checkBindings(t, r, objects)
@@ -105,7 +105,7 @@ func TestPodsAreRestricted(t *testing.T) {
 		for _, pod := range pods {
 			s := pod.SecurityContext
 			if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
-				t.Errorf("the pod's securityContext: %+v", s)
+				t.Errorf("the pod's securityContext is %+v; want RunAsNonRoot and the seccomp profile %s", s, corev1.SeccompProfileTypeRuntimeDefault)
 			}
 			if pod.HostNetwork || pod.HostPID || pod.HostIPC || (s != nil && s.RunAsUser != nil && *s.RunAsUser == 0) {
 				t.Error("the pod shares a namespace with its node or runs as root")
@@ -127,7 +127,7 @@ func checkContainer(t *testing.T, c corev1.Container) {
 	s := c.SecurityContext
 	if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
 		s.Privileged != nil || s.Capabilities == nil || len(s.Capabilities.Add) > 0 || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) {
-		t.Errorf("the securityContext of container %s: %+v", c.Name, s)
+		t.Errorf("the securityContext of container %s is %+v; want no escalation, a read-only root, Privileged unset and all capabilities dropped", c.Name, s)
 	}
 	for _, p := range c.Ports {
 		if p.HostPort != 0 {
@@ -147,12 +147,12 @@ func TestSecretsAndWebhooksAreLeftAloneByAnUpgrade(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		for _, o := range objects {
 			if _, ok := o.typed.(*corev1.Secret); ok && (strings.Contains(o.text, "\ndata") || strings.Contains(o.text, "\nstringData")) {
-				t.Errorf("%s has data:\n%s", o, o.text)
+				t.Errorf("%s has data, want none:\n%s", o, o.text)
 			}
 		}
 		for _, w := range sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects).Webhooks {
 			if (len(w.ClientConfig.CABundle) > 0) != (r.name == "secret") {
-				t.Errorf("%s has a caBundle of %d bytes", w.Name, len(w.ClientConfig.CABundle))
+				t.Errorf("%s has a caBundle of %d bytes, want one: %t", w.Name, len(w.ClientConfig.CABundle), r.name == "secret")
 			}
 		}
 	})

@@ -177,7 +177,7 @@ func TestTheSchemaRefusesUnknownKeysEverywhere(t *testing.T) {
 	}
 	walk("", root)
 	if len(seen) != len(freeForm) {
-		t.Errorf("of the free-form objects, the schema has only %q", seen)
+		t.Errorf("of the free-form objects, the schema has only %q, want %q", seen, freeForm)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestEveryQueryHasAnAnswer(t *testing.T) {
 			answered = p.answers(t, queries[key])
 		}
 		if answered == (emptyPanels[key] != "") {
-			t.Errorf("%s has an answer: %t; listed as empty: %q; the query: %s", key, answered, emptyPanels[key], queries[key])
+			t.Errorf("%s has an answer: %t; listed as empty: %q; want exactly one of the two; the query: %s", key, answered, emptyPanels[key], queries[key])
 		}
 	}
 	p.noAlarm(t)
@@ -64,7 +64,7 @@ func (d dashboard) labelQueries(t *testing.T) map[string]string {
 		}
 		m := offer.FindStringSubmatch(fmt.Sprint(q["query"]))
 		if m == nil {
-			t.Fatalf("the variable %s has the query %v", v.Name, q)
+			t.Fatalf("the variable %s has the query %v, want one that matches %s", v.Name, q, offer)
 		}
 		all["$"+v.Name] = fmt.Sprintf(`count by (%s) (%s) and count by (%[1]s) ({%[1]s!=""})`, m[2], m[1])
 	}
@@ -214,7 +214,7 @@ func (p scraper) get(t *testing.T, path string, into any) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: status %s, body %s, error %v", path, resp.Status, body, err)
+		t.Fatalf("%s: status %s, body %s, error %v; want %d and no error", path, resp.Status, body, err, http.StatusOK)
 	}
 	if err := json.Unmarshal(body, &struct{ Data any }{into}); err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func (p scraper) noAlarm(t *testing.T) {
 				continue
 			}
 			if r.Health != "ok" || r.State == "firing" {
-				t.Errorf("the rule %s is %s for %v, its health %s: %s", r.Name, r.State, r.Alerts, r.Health, r.LastError)
+				t.Errorf("the rule %s is %s for %v, its health %s: %s; want it ok and not firing", r.Name, r.State, r.Alerts, r.Health, r.LastError)
 			}
 		}
 	}

@@ -149,15 +149,15 @@ func checkTestPod(t *testing.T, objects []object, warnings int) {
 	}
 	result, err := inject.Mutate(pod, job.Namespace, config(t, objects))
 	if err != nil || !result.Injected {
-		t.Fatalf("not injected: %+v, %v", result, err)
+		t.Fatalf("not injected: %+v, error %v; want it injected and no error", result, err)
 	}
 	texts := slices.DeleteFunc(result.Warnings, func(text string) bool { return strings.Contains(text, "emptyDir") })
 	if len(texts) != warnings {
-		t.Errorf("warnings: %q", texts)
+		t.Errorf("the warnings are %q, want %d", texts, warnings)
 	}
 	for _, op := range result.Patch {
 		if status, ok := op.Value.(string); ok && op.Path == "/metadata/annotations/ullage.dev~1injected" && !strings.Contains(status, `"listen":":9919"`) {
-			t.Errorf("the sidecar does not listen at the test's address: %s", status)
+			t.Errorf("the sidecar does not listen at the test's address, want \"listen\":\":9919\" in %s", status)
 		}
 	}
 }
@@ -175,10 +175,10 @@ func TestImagesNameTheirRegistry(t *testing.T) {
 		}
 		objects := decode(t, text)
 		if got := sole[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0].Image; got != c.image {
-			t.Errorf("%s: the injector's image is %s", c.values, got)
+			t.Errorf("%s: the injector's image is %s, want %s", c.values, got, c.image)
 		}
 		if got := config(t, objects).Image; got != c.sidecar {
-			t.Errorf("%s: the sidecar's image is %s", c.values, got)
+			t.Errorf("%s: the sidecar's image is %s, want %s", c.values, got, c.sidecar)
 		}
 	}
 	for _, wrong := range []string{"", "team", "team/ullage"} {

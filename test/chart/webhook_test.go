@@ -92,12 +92,12 @@ func TestWebhooksHinderNoPod(t *testing.T) {
 				*w.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy ||
 				*w.MatchPolicy != admissionregistrationv1.Equivalent ||
 				len(w.AdmissionReviewVersions) != 1 || w.AdmissionReviewVersions[0] != "v1" {
-				t.Errorf("the webhook %s is %+v", w.Name, w)
+				t.Errorf("the webhook %s is %+v; want Ignore, a timeout of 5 s, the side effects %s, IfNeeded, Equivalent and v1 alone", w.Name, w, effects)
 			}
 			for _, rule := range w.Rules {
 				if len(rule.Operations) != 1 || rule.Operations[0] != admissionregistrationv1.Create ||
 					len(rule.Resources) != 1 || rule.Resources[0] != "pods" {
-					t.Errorf("%s: rule %+v", w.Name, rule)
+					t.Errorf("%s: the rule is %+v, want the creation of pods alone", w.Name, rule)
 				}
 			}
 		}
@@ -111,7 +111,7 @@ func TestTheWayToTheInjector(t *testing.T) {
 		for _, w := range webhooks(t, objects) {
 			s := w.ClientConfig.Service
 			if s == nil || s.Name != service.Name || s.Namespace != r.namespace || *s.Path != "/mutate" || *s.Port != service.Spec.Ports[0].Port {
-				t.Errorf("%s goes to %+v", w.Name, s)
+				t.Errorf("%s goes to %+v; want /mutate of %s in %s at port %d", w.Name, s, service.Name, r.namespace, service.Spec.Ports[0].Port)
 			}
 		}
 		pod := deployment.Spec.Template
@@ -129,7 +129,7 @@ func TestTheWayToTheInjector(t *testing.T) {
 			}
 		}
 		if len(service.Name) > 63 {
-			t.Errorf("the Service's name is too long: %s", service.Name)
+			t.Errorf("the Service's name is too long, want at most 63 characters: %s", service.Name)
 		}
 	})
 }

@@ -121,7 +121,7 @@ func run(t *testing.T, s series) {
 	for i, writer := range writers {
 		balance, err := lab.Check(dest, stream(i), writer)
 		if err != nil || !balance.Exact() {
-			t.Errorf("seed %d, %s: %v, error: %v", random, stream(i), balance, err)
+			t.Errorf("seed %d, %s: %v, error %v; want an exact balance and no error", random, stream(i), balance, err)
 		}
 		t.Logf("%s: %v; slowest write %s", stream(i), balance, writer.Slowest())
 	}

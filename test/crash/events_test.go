@@ -82,10 +82,10 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 		var n uint64
 		_, message, ok := strings.Cut(line, "][event] ")
 		if _, err := fmt.Sscanf(message, "%d %d ", &id, &n); !ok || err != nil || id < 0 || id >= stormThreads {
-			t.Fatalf("the line %q: %v", line, err)
+			t.Fatalf("the line %q: error %v; want a thread from 0 to %d and the number of an event", line, err, stormThreads-1)
 		}
 		if n <= last[id] {
-			t.Fatalf("thread %d: event %d follows event %d", id, n, last[id])
+			t.Fatalf("thread %d: event %d follows event %d, want ascending numbers", id, n, last[id])
 		}
 		last[id] = n
 		lines[id]++
@@ -94,7 +94,7 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 		of := s.counter(t, id)
 		open := of(0) - of(1) - of(2)
 		if lines[id] > of(1)+open || open > 1 || last[id] > of(0) {
-			t.Errorf("thread %d: %d lines up to number %d, but %d events were kept and %d refused, of %d", id, lines[id], last[id], of(1), of(2), of(0))
+			t.Errorf("thread %d: %d lines up to number %d, but %d events were kept and %d refused, of %d; want at most %d lines, 1 undecided event and numbers up to the total", id, lines[id], last[id], of(1), of(2), of(0), of(1)+open)
 		}
 		begun, kept, refused = begun+of(0), kept+of(1), refused+of(2)
 		events += lines[id]
@@ -102,7 +102,7 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 	// The marker for events that the ring refuses looks like the marker for lines that a sidecar drops because it is
 	// killed too often to keep up.
 	if marked < refused || events+marked < kept+refused || events+marked > begun {
-		t.Errorf("%d lines and %d events in markers, of %d; the ring kept %d and refused %d", events, marked, begun, kept, refused)
+		t.Errorf("%d lines and %d events in markers, of %d; the ring kept %d and refused %d; want at least %d in markers, and %d to %d in total", events, marked, begun, kept, refused, refused, kept+refused, begun)
 	}
 	return events, refused
 }

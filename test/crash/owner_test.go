@@ -56,7 +56,7 @@ func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 			stop()
 			drain(t, second)
 			if balance, err := lab.Check(dest, stream(0), writer); err != nil || !balance.Exact() {
-				t.Errorf("%v, error: %v", balance, err)
+				t.Errorf("%v, error %v; want an exact balance and no error", balance, err)
 			}
 			if n := strings.Count(second.Stderr(), "waiting for the owner of the source"); n != 1 {
 				t.Errorf("the second sidecar reported %d times that it waits, want once", n)

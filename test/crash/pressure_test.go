@@ -50,7 +50,7 @@ func TestKilledUnderPressure(t *testing.T) {
 	drain(t, p.start())
 	account, err := lab.Settle(p.dest, stream(0), report)
 	if err != nil || !account.Exact() {
-		t.Errorf("seed %d, error: %v", random, err)
+		t.Errorf("seed %d: %v, error %v; want an exact account and no error", random, account, err)
 	}
 	rows := lab.NewTable("Killed with -9, half of the times in a freeze or right after it", "kills", "after lines were discarded", "after all were dropped", "lines", "persisted", "dropped", "gaps",
 		"missing without a marker", "twice", "foreign or changed", "most memory")
@@ -60,7 +60,7 @@ func TestKilledUnderPressure(t *testing.T) {
 	t.Logf("seed %d: %v", random, account)
 	t.Logf("at most %.1f MiB of memory; %v", float64(p.memory)/(1<<20), flood.Latency(0))
 	if p.memory > pressedMost {
-		t.Errorf("a sidecar took %d bytes of memory, over the limit", p.memory)
+		t.Errorf("a sidecar took %d bytes of memory, want at most %d", p.memory, pressedMost)
 	}
 	if p.discarding+p.dropping == 0 {
 		t.Error("no sidecar has dropped anything: there was no pressure")

@@ -72,7 +72,7 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	for i, writer := range writers {
 		balance, err := lab.Check(dest, stream(i), writer)
 		if err != nil || !balance.Exact() {
-			t.Errorf("seed %d, %s: %v, error: %v", random, stream(i), balance, err)
+			t.Errorf("seed %d, %s: %v, error %v; want an exact balance and no error", random, stream(i), balance, err)
 		}
 	}
 }

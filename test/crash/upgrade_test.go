@@ -90,17 +90,17 @@ func TestUpgrade(t *testing.T) {
 			if u.holds == "hindsight" {
 				withheld, err := lab.Withheld(source, stream(0))
 				if err != nil || withheld.Total() == 0 {
-					t.Fatalf("%v withheld, error: %v", withheld, err)
+					t.Fatalf("%v withheld, error %v; want some lines withheld and no error", withheld, err)
 				}
 				account, err := lab.SettleWithheld(dest, stream(0), report, withheld)
 				if err != nil || !account.Exact() || account.Persisted.Total() == 0 {
-					t.Errorf("%v, error: %v", account, err)
+					t.Errorf("%v, error %v; want an exact account with persisted lines and no error", account, err)
 				}
 				return
 			}
 			account, err := lab.Settle(dest, stream(0), report)
 			if err != nil || !account.Exact() || account.Persisted.Total() == 0 {
-				t.Errorf("%v, error: %v", account, err)
+				t.Errorf("%v, error %v; want an exact account with persisted lines and no error", account, err)
 			}
 		})
 	}

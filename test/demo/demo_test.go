@@ -28,7 +28,7 @@ func TestWhatIsWrongFailsTheDemo(t *testing.T) {
 		"nothing at all":   {result{}, true},
 	} {
 		if err := tc.result.err(); (err != nil) != tc.bad {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want an error: %t", name, err, tc.bad)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestARepeatIsTheJVMsOnlyWhereItsLevelChanged(t *testing.T) {
 		rest := r.without([]byte(tc.persisted))
 		got := result{Comparison: jvm.Compare([]byte(before+after+later), rest, r.changes()...), raise: r}
 		if err := got.err(); (err != nil) != tc.bad || got.Repeated != tc.repeated {
-			t.Errorf("%s: %d repeated, %v", name, got.Repeated, err)
+			t.Errorf("%s: %d repeated, error %v; want %d repeated, and an error: %t", name, got.Repeated, err, tc.repeated, tc.bad)
 		}
 	}
 }

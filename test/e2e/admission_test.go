@@ -84,10 +84,10 @@ func TestWhoIsInjected(t *testing.T) {
 		out, warnings, err := command(pod.manifest(), "kubectl", "-n", test.namespace, "create", "-f", "-", "--dry-run=server", "-o", `jsonpath={.spec.initContainers[*].name}`)
 		s.must("", err)
 		if injected := out == "ullage"; injected != test.injected {
-			t.Errorf("%s has the sidecars %q", test.what, out)
+			t.Errorf("%s has the sidecars %q, want ullage: %t", test.what, out, test.injected)
 		}
 		if spoken := strings.Contains(warnings, "ullage"); spoken != test.injected {
-			t.Errorf("%s: the warnings are %q", test.what, warnings)
+			t.Errorf("%s: the warnings are %q, want ullage in them: %t", test.what, warnings, test.injected)
 		}
 	}
 	s.apply(jvmPod{Name: "app", JDK: 17, NotInjected: true, Java: []string{"Churn", "3000", "60"}, After: linger}.manifest())
@@ -162,7 +162,7 @@ func TestPortsThatThePodHasAreLeftAlone(t *testing.T) {
 		t.Errorf("the pod uses port 9919: the sidecar's port and the annotated one are %q, want 9920", out)
 	}
 	if out, warnings := create(":65535", 65535); out != " " || !strings.Contains(warnings, "ullage.dev/listen: no port is left") {
-		t.Errorf("no port is left: the sidecar's port is %q, the warning %q", out, warnings)
+		t.Errorf("no port is left: the sidecar's port is %q, the warning %q; want no port and \"ullage.dev/listen: no port is left\"", out, warnings)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	}
 	s.ready("app")
 	if java, sidecar := s.exec("app", "app", "id", "-u"), s.field("pod/app", ".spec.initContainers[0].securityContext.runAsUser"); java != "1000\n" || sidecar != "65532" {
-		t.Errorf("the JVM runs as %q, its sidecar as %q: the test proves nothing", java, sidecar)
+		t.Errorf("the JVM runs as %q, its sidecar as %q, want 1000 and 65532: the test proves nothing", java, sidecar)
 	}
 	sameAsReference(s, "app")
 }
@@ -199,9 +199,9 @@ func TestTheSidecarHasNoToken(t *testing.T) {
 	s.ready("app")
 	const where = `.volumeMounts[?(@.mountPath=="/var/run/secrets/kubernetes.io/serviceaccount")].name`
 	if name := s.field("pod/app", ".spec.containers[0]"+where); !strings.HasPrefix(name, "kube-api-access-") {
-		t.Errorf("the application's token is %q: the test proves nothing", name)
+		t.Errorf("the application's token is %q, want the volume kube-api-access-…: the test proves nothing", name)
 	}
 	if name := s.field("pod/app", ".spec.initContainers[0]"+where); strings.HasPrefix(name, "kube-api-access-") {
-		t.Errorf("the sidecar has the token %q", name)
+		t.Errorf("the sidecar has the token %q, want none", name)
 	}
 }

@@ -71,7 +71,7 @@ func TestAdoptAJVMWhoseContainerEnds(t *testing.T) {
 	})
 	s.exec("app", "app", "sh", "-c", "kill 1")
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "what had arrived is in "+copied) {
-		t.Errorf("kubectl ullage adopt: %v", err)
+		t.Errorf("kubectl ullage adopt ended with %v, want an error with \"what had arrived is in %s\"", err, copied)
 	}
 	lines, _, err := command("", program("ullage"), "logs", copied)
 	matches(t, "ullage logs", s.must(lines, err), `Pause Young`)

@@ -122,7 +122,7 @@ func TestEachSidecarOfAPodTellsItsStatus(t *testing.T) {
 			t.Fatalf("%s: %v in %q", sidecar, err, text)
 		}
 		if (st.Read.Lines > 0) != reads {
-			t.Errorf("%s has read %d lines", sidecar, st.Read.Lines)
+			t.Errorf("%s has read %d lines, want any: %t", sidecar, st.Read.Lines, reads)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestNodeIsDrained(t *testing.T) {
 	s.must(kubectl("", "label", "node", node, drained+"=true")) // for sweep
 	drain := []string{"drain", node, "--pod-selector=app=drained", "--timeout=2m"}
 	if _, err := kubectl("", drain...); err == nil || !strings.Contains(err.Error(), "--delete-emptydir-data") {
-		t.Errorf("kubectl drain without --delete-emptydir-data: %v", err)
+		t.Errorf("kubectl drain without --delete-emptydir-data ended with %v, want an error that names the flag", err)
 	}
 	began := time.Now()
 	s.must(kubectl("", append(drain, "--delete-emptydir-data")...))

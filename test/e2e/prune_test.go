@@ -35,7 +35,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 	s.waitFor("job/now", "condition=Complete", 2*time.Minute)
 	out := s.kubectl("logs", "job/now")
 	if !strings.Contains(out, s.name+"/gone\n") || !strings.Contains(out, "removed: 1 directory") {
-		t.Errorf("the job says:\n%s", out)
+		t.Errorf("want %q and \"removed: 1 directory\" in the output of the job:\n%s", s.name+"/gone\n", out)
 	}
 	before := len(s.exec("alive", "ullage", "ullage", "logs", "/var/lib/ullage"))
 	s.eventually(time.Minute, "more lines of the other pod are persisted", func() bool {

@@ -22,7 +22,7 @@ func TestPushedIsInstalled(t *testing.T) {
 	team := serveRegistry(t) + "/team"
 	line := paste(t, "make push, for four architectures", "make push REGISTRY="+team+" VERSION="+version+" 2>/dev/null")
 	if !strings.HasPrefix(line, "helm install ullage oci://"+team) {
-		t.Fatalf("make push prints %q", line)
+		t.Fatalf("make push prints %q, want \"helm install ullage oci://%s\" at its beginning", line, team)
 	}
 	s.must(helm("uninstall", release, "-n", system, "--wait"))
 	t.Cleanup(func() {

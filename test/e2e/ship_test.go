@@ -56,7 +56,7 @@ func same(t *testing.T, written, persisted string, changes ...time.Time) {
 	t.Helper()
 	c := jvm.Compare([]byte(written), []byte(persisted), changes...)
 	if c.Written < 10 || !strings.Contains(written, "Pause") {
-		t.Errorf("the JVM logged %d lines: too few to prove anything", c.Written)
+		t.Errorf("the JVM logged %d lines, want at least 10, among them pauses: too few to prove anything", c.Written)
 	}
 	if !c.Same() {
 		t.Errorf("the shipped lines differ: %v", c)

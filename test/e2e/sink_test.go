@@ -26,7 +26,7 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 	written := writtenBy(s, "app", "app")
 	image := s.field("pod/app", ".spec.initContainers[0].image")
 	if status := s.exec("app", "ullage", "ullage", "status"); strings.Contains(status, bucketKey) || !strings.Contains(status, "sink s3") {
-		t.Errorf("the sidecar's status:\n%s", status)
+		t.Errorf("want \"sink s3\" and not the bucket's key in the sidecar's status:\n%s", status)
 	}
 	s.kubectl("delete", "pod", "app", "--wait", "--timeout=3m")
 

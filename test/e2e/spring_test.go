@@ -44,7 +44,7 @@ func TestSpringBootLogsEvents(t *testing.T) {
 		for _, m := range paid.FindAllStringSubmatch(s.exec("app", "ullage", "ullage", "logs", "/var/lib/ullage"), -1) {
 			n, err := strconv.Atoi(m[1])
 			if err != nil || n <= last {
-				t.Fatalf("order %s follows order %d", m[1], last)
+				t.Fatalf("order %s follows order %d, want ascending numbers", m[1], last)
 			}
 			found, last = found+1, n
 		}

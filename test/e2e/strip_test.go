@@ -46,7 +46,7 @@ func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 			}
 			s.ready("app")
 			if policy := s.field("pod/app", `.spec.initContainers[0].restartPolicy`); (policy == "Always") != c.sidecar {
-				t.Errorf("the sidecar's restartPolicy is %q", policy)
+				t.Errorf("the sidecar's restartPolicy is %q, want Always: %t", policy, c.sidecar)
 			}
 			if status := s.field("pod/app", `.metadata.annotations.ullage\.dev/injected`); !strings.Contains(status, "restartPolicy") {
 				t.Errorf("the pod's status does not mention the restartPolicy: %s", status)

@@ -23,11 +23,11 @@ func TestEventsAreCounted(t *testing.T) {
 func TestPairs(t *testing.T) {
 	f, err := pairs("a warning\nmean=48.1 p50=60 dropped=0\n")
 	if err != nil || f["mean"] != 48.1 || f["p50"] != 60 || len(f) != 3 {
-		t.Error(f, err)
+		t.Errorf("got %v, error %v; want mean 48.1, p50 60, 3 figures and no error", f, err)
 	}
 	for _, out := range []string{"", "Exception in thread main", "mean=x"} {
 		if f, err := pairs(out); err == nil && len(f) > 0 {
-			t.Errorf("%q is parsed as %v", out, f)
+			t.Errorf("%q is parsed as %v, want no figures or an error", out, f)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func TestCountsOfThreads(t *testing.T) {
 	}
 	f, err := threadCounts(text, 3)
 	if err != nil || f["written"] != 150 || f["severe"] != 7 || f["longest"] != 3.5 || f["ops"] != 50 {
-		t.Error(f, err)
+		t.Errorf("got %v, error %v; want written 150, severe 7, longest 3.5, ops 50 and no error", f, err)
 	}
 	for _, bad := range [][]byte{nil, text[1:]} {
 		if f, err := threadCounts(bad, 3); err == nil {

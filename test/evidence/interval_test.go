@@ -61,11 +61,11 @@ func TestAMultipleIsTakenRoundByRound(t *testing.T) {
 	}
 	for name, base := range map[string][]float64{"none": nil, "zero": {0, 0, 0}} {
 		if got, ok := over(twice, base); ok {
-			t.Errorf("%s: a multiple of %v", name, got)
+			t.Errorf("%s: got a multiple of %v, want none", name, got)
 		}
 	}
 	if got, ok := over([]float64{1, 1, 1, 1, 1}, []float64{0, 0, 1, 1, 1}); !ok || math.IsInf(got.high, 0) || math.IsNaN(got.high) {
-		t.Errorf("with two rounds that took nothing: %v %v", got, ok)
+		t.Errorf("with two rounds that took nothing: got %v %v, want a finite upper end", got, ok)
 	}
 }
 
@@ -96,12 +96,12 @@ func TestAPercentileNeedsTenValuesBeyondIt(t *testing.T) {
 	f := figures{}
 	f.summarize(values)
 	if _, has := f["p99"]; !has || f["p50"] != 499 {
-		t.Errorf("of 999 values: %v", f)
+		t.Errorf("of 999 values: got %v, want a p99 and the p50 499", f)
 	}
 	f = figures{}
 	f.summarize(values[:900])
 	if _, has := f["p99"]; has || f["p90"] != 810 {
-		t.Errorf("of 900 values: %v", f)
+		t.Errorf("of 900 values: got %v, want no p99 and the p90 810", f)
 	}
 	f = figures{"hiccups": 15_000, "p50": 1, "p999": 2, "p9999": 3, "longest": 4}
 	f.dropUntold("hiccups")
@@ -128,15 +128,15 @@ func TestEveryRoundHasItsOwnOrder(t *testing.T) {
 	}
 	for round := range slices.Chunk(ran, n) {
 		if sorted := slices.Sorted(slices.Values(round)); !slices.Equal(sorted, sequence(n)) {
-			t.Errorf("a round ran %v", round)
+			t.Errorf("a round ran %v, want each of the %d entries once", round, n)
 		}
 	}
 	if slices.Equal(ran[:n], ran[n:2*n]) && slices.Equal(ran[:n], ran[2*n:3*n]) {
-		t.Errorf("%d rounds have the same order: %v", rounds, ran)
+		t.Errorf("the first 3 of %d rounds have the same order: %v", rounds, ran)
 	}
 	for i, r := range x.Rows {
 		if r.Contestant != entries[i].name || len(r.Runs) != rounds {
-			t.Errorf("row %d: %s with %d runs", i, r.Contestant, len(r.Runs))
+			t.Errorf("row %d is %s with %d runs, want %s with %d", i, r.Contestant, len(r.Runs), entries[i].name, rounds)
 		}
 	}
 }

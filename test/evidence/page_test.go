@@ -82,7 +82,7 @@ func TestFleet(t *testing.T) {
 	r.Experiments[len(r.Experiments)-1].add("Mutate", figures{"ns": 600_000})
 	f, ok := r.fleet()
 	if !ok {
-		t.Fatal("no fleet")
+		t.Fatal("no fleet was computed, although all figures are there")
 	}
 	var s strings.Builder
 	f.write(&s)
@@ -117,7 +117,7 @@ func TestGoals(t *testing.T) {
 		"| the same, as a multiple of `cat` | 2.2 | at most 2 | **missed** |\n" +
 		"| the same, as a multiple of the best peer | 0.275 | at most 0.25 | **missed** |\n"
 	if !strings.Contains(s.String(), "|---|---|---|---|\n"+want+"\n**Where catching up spends its time.**") {
-		t.Error(s.String())
+		t.Errorf("got\n%s\nwant these rows directly below the head of the table:\n%s", s.String(), want)
 	}
 	s.Reset()
 	if (&record{}).writeGoals(&s); s.Len() > 0 {
@@ -146,7 +146,7 @@ func TestGoalsOfReportsHindsightAndPauses(t *testing.T) {
 		"| hindsight, lines below `info` held, all saved: CPU, as a multiple of that with all lines persisted | 1.2 | at most 1.15 | **missed** |\n" +
 		"| reading pauses in `ullage run`, without compression (the strictest case): CPU, as a multiple of that without | 1.2 | at most 1.25 | reached |\n"
 	if !strings.Contains(s.String(), "|---|---|---|---|\n"+want+"\n**Why a report takes long.**") || !strings.Contains(s.String(), "\n**Why holding and saving cost more than persisting.**") {
-		t.Error(s.String())
+		t.Errorf("got\n%s\nwant both explanations, and these rows directly below the head of the table:\n%s", s.String(), want)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestBenchmarkLine(t *testing.T) {
 	all := parseBench("goos: linux\nBenchmarkMutate-2   \t    100\t  123.5 ns/op\t 48 B/op\t  2 allocs/op\nBenchmarkHindsight/held-2 3 5 ns/op 0.35 MiB-stored\n--- BENCH: BenchmarkMutate-2\nPASS\n")
 	if len(all) != 2 || all[0].name != "Mutate" || all[0].figures["ns"] != 123.5 || all[0].figures["bytes"] != 48 || all[0].figures["allocs"] != 2 ||
 		all[1].name != "Hindsight/held" || all[1].figures["stored"] != .35 {
-		t.Error(all)
+		t.Errorf("got %+v; want Mutate with 123.5 ns, 48 bytes and 2 allocs, and Hindsight/held with .35 stored", all)
 	}
 	if all := parseBench("PASS\n"); len(all) > 0 {
 		t.Error("figures although there is no benchmark:", all)

@@ -87,7 +87,7 @@ func TestSlopes(t *testing.T) {
 	}
 	for n, want := range map[int]string{7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := grouped(n); got != want {
-			t.Errorf("%d is %q", n, got)
+			t.Errorf("%d is %q, want %q", n, got, want)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestAgesOfLines(t *testing.T) {
 	close(done)
 	all := <-ages
 	if len(all) < 10_000/140 {
-		t.Errorf("%d lines were seen", len(all))
+		t.Errorf("%d lines were seen, want at least %d", len(all), 10_000/140)
 	}
 	for _, ms := range all {
 		if ms < 0 || ms > 60_000 {

@@ -87,7 +87,7 @@ func TestResultsAnswerFromTheRows(t *testing.T) {
 func TestExactContestantsAreListedOnce(t *testing.T) {
 	got := strings.Join(byThreads([]string{"a, b; threads: 1", "c", "a, b; threads: 50"}), "; ")
 	if got != "a, b (threads: 1, 50); c" {
-		t.Error(got)
+		t.Errorf("got %q, want a, b once, with both numbers of threads, before c", got)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestPageTellsOfABusyMachineAndWhatWasNotRun(t *testing.T) {
 	var s strings.Builder
 	r.head(&s)
 	if strings.Contains(s.String(), "busy") || !strings.Contains(s.String(), "median of the rounds") {
-		t.Error(&s)
+		t.Errorf("want \"median of the rounds\" and no \"busy\" in:\n%s", &s)
 	}
 }
 
@@ -127,9 +127,9 @@ func TestRepeatability(t *testing.T) {
 	b.add(loopName, figures{"cpu": 1.25})
 	r := &record{Experiments: []*experiment{a, b}}
 	if got := r.repeatability(); !strings.Contains(got, "up to 25 %: read, compress, write: 1 and 1.25.") {
-		t.Error(got)
+		t.Errorf("got %q, want 1 and 1.25 as measurements of the same, 25 %% apart", got)
 	}
 	if got := (&record{Experiments: []*experiment{a}}).repeatability(); got != "" {
-		t.Error(got)
+		t.Errorf("got %q, want nothing: there is no second measurement", got)
 	}
 }

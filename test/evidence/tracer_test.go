@@ -62,7 +62,7 @@ func TestAStallIsProven(t *testing.T) {
 	for _, line := range []string{briefLine, stalledLine} {
 		w, ok := parseWrite(line)
 		if !ok {
-			t.Fatal(line)
+			t.Fatalf("%q is not parsed, want a write", line)
 		}
 		w.thread = 12
 		r.writes = append(r.writes, w)
@@ -148,7 +148,7 @@ func FuzzParseWrite(f *testing.F) {
 	f.Add(briefLine)
 	f.Fuzz(func(t *testing.T, line string) {
 		if w, ok := parseWrite(line); ok && w.took < 0 {
-			t.Errorf("%q took %v", line, w.took)
+			t.Errorf("%q took %v, want at least 0", line, w.took)
 		}
 		parsePauses(line)
 		parseStack(line)

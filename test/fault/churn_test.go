@@ -111,7 +111,7 @@ func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
 		r.side = lab.Run(t, r.source, r.dest, r.flags...)
 		lab.Eventually(t, 3*patience, "the sidecar catches up", func() bool { return r.metric("ullage_backlog_bytes") < 1<<20 })
 		if n := r.metric(fullErrors); n > 0 {
-			t.Errorf("%v writes found no space; the sidecar said:\n%s", n, r.side.Stderr())
+			t.Errorf("%v writes found no space, want 0; the sidecar said:\n%s", n, r.side.Stderr())
 		}
 	}
 	r.stop()

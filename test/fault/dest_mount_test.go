@@ -33,7 +33,7 @@ func TestVolumeOfTheDestinationIsAway(t *testing.T) {
 				return r.metric(`ullage_destination_errors_total{kind="missing"}`) >= 4
 			})
 			if entries, err := os.ReadDir(v.Dir); err != nil || len(entries) > 0 {
-				t.Errorf("the sidecar created %v, error: %v", entries, err)
+				t.Errorf("the sidecar created %v, error %v; want an empty directory and no error", entries, err)
 			}
 			if err := c.back(v); err != nil {
 				t.Fatal(err)

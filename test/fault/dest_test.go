@@ -86,12 +86,12 @@ func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
 	r.persists(perSecond)
 	commits := r.metric("ullage_commit_duration_seconds_count") - before
 	if spent := time.Since(begun); commits > 10*spent.Seconds() {
-		t.Errorf("%v commits in %s, as if the device were not slow", commits, spent)
+		t.Errorf("%v commits in %s, as if the device were not slow; want at most 10 a second", commits, spent)
 	} else {
 		t.Logf("%v commits in %s", commits, spent.Round(time.Millisecond))
 	}
 	if status, _, err := r.side.Get("/readyz"); err != nil || status != 200 {
-		t.Errorf("/readyz on a slow device: %d, error: %v", status, err)
+		t.Errorf("/readyz on a slow device: %d, error %v; want 200 and no error", status, err)
 	}
 	limit.writes(0)
 	r.balances()
@@ -112,7 +112,7 @@ func TestSlowDeviceUnderAFlood(t *testing.T) {
 	p.persists()
 	account := p.settles()
 	if lost > 0 {
-		t.Errorf("the writer found no room for %d records", lost)
+		t.Errorf("the writer found no room for %d records, want 0", lost)
 	}
 	if dropped == 0 {
 		t.Log("nothing had to be dropped")
@@ -219,7 +219,7 @@ func TestDestinationIsDeleted(t *testing.T) {
 	}
 	balance, err := lab.Check(r.dest, stream, r.writer)
 	if err != nil || balance.Twice > 0 || balance.Lost > before || balance.Lost+balance.Persisted != balance.Written {
-		t.Errorf("%d lines had been written when the directory was back: %v, error: %v", before, balance, err)
+		t.Errorf("%d lines had been written when the directory was back: %v, error %v; want at most those lost, none twice and no error", before, balance, err)
 	}
 	t.Log(balance)
 }

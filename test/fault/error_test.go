@@ -196,6 +196,6 @@ func TestStreamDirectoryIsDeleted(t *testing.T) {
 	}
 	balance, err := lab.Check(r.dest, stream, r.writer)
 	if err != nil || balance.Twice > 0 || balance.Lost > before || balance.Lost+balance.Persisted != balance.Written {
-		t.Errorf("%d lines had been written when the directory was deleted: %v, error: %v", before, balance, err)
+		t.Errorf("%d lines had been written when the directory was deleted: %v, error %v; want at most those lost, none twice and no error", before, balance, err)
 	}
 }

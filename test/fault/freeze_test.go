@@ -111,7 +111,7 @@ func TestFrozenForAWhile(t *testing.T) {
 	thaw := v.freeze()
 	r.writes(2 * perSecond)
 	if status, _, err := r.side.Get("/healthz"); err != nil || status != 200 {
-		t.Errorf("/healthz in a stall: %d, error: %v", status, err)
+		t.Errorf("/healthz in a stall: %d, error %v; want 200 and no error", status, err)
 	}
 	thaw()
 	r.persists(2 * perSecond)

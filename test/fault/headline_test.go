@@ -197,7 +197,7 @@ func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Durati
 	f.written = linesBetween(java.read(java.truth), f.frozen, f.over)
 	a, err := lab.Settle(dest, beside, report)
 	if err != nil || !a.Exact() {
-		t.Errorf("the writer's account is not exact, error: %v", err)
+		t.Errorf("the writer's account is %s, error %v; want an exact account and no error", a, err)
 	}
 	severe := a.Dropped.Total().From(lab.Warning)
 	t.Logf("longest safepoint %s, before the freeze %s, application stopped for %s; the writer: %s; before: %s; %s",
@@ -206,7 +206,7 @@ func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Durati
 		t.Errorf("%d lines at warning or above were dropped, want 0", f.severe)
 	}
 	if f.safepoint > waited || f.write > waited || f.away > waited {
-		t.Errorf("a safepoint took %s, a write %s, and the application stopped for %s, as if they had waited for the disk", f.safepoint, f.write, f.away)
+		t.Errorf("a safepoint took %s, a write %s, and the application stopped for %s, as if they had waited for the disk; want at most %s", f.safepoint, f.write, f.away, waited)
 	}
 	if len(report.Losses) > 0 {
 		t.Errorf("the tmpfs was full %d times, want none", len(report.Losses))

@@ -77,8 +77,11 @@ func injectedHeap(t *testing.T, optIn bool) (limit int64, options, warnings stri
 	cfg := wish.DefaultConfig()
 	cfg.Image = "localhost/ullage:v1"
 	res, err := inject.Mutate([]byte(pod), "shop", cfg)
-	if err != nil || !res.Injected {
-		t.Fatalf("the pod is not injected: %v, %q", err, res.Warnings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Injected {
+		t.Fatalf("the pod is not injected: %q", res.Warnings)
 	}
 	limit = 512 << 20
 	for _, op := range res.Patch {

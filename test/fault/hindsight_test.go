@@ -51,7 +51,7 @@ func holdsOnAFullTmpfs(t *testing.T, rate int64, kills int) {
 	after, unheld := p.passes(), p.metric(unheldBytes)
 	p.lasts(time.Second)
 	if out, err := command(lab.Binary(), "levels", "save", "--source", p.source); err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("ullage levels save ended with %v, want no error: %s", err, out)
 	}
 	p.lasts(time.Second)
 	p.stop()
@@ -112,7 +112,7 @@ func fills(t *testing.T, dir string) (remove func()) {
 	return func() {
 		close(over)
 		if err := <-done; !errors.Is(err, unix.ENOSPC) {
-			t.Errorf("the tmpfs is not full: %v", err)
+			t.Errorf("filling the tmpfs ended with %v, want %v", err, unix.ENOSPC)
 		}
 		if err := errors.Join(os.Remove(f.Name()), f.Close()); err != nil {
 			t.Error(err)

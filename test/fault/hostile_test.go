@@ -75,7 +75,7 @@ func TestHostileTenant(t *testing.T) {
 	events, errors := counted(r, "ullage_events_total"), counted(r, "ullage_event_ring_errors_total")
 	t.Logf("events: %s; errors of rings: %s", events, errors)
 	if peak > mostMemoryOfMany {
-		t.Errorf("the sidecar took %d bytes of memory, over the limit", peak)
+		t.Errorf("the sidecar took %d bytes of memory, want at most %d", peak, mostMemoryOfMany)
 	}
 	r.balances()
 	outside.check(t)
@@ -160,7 +160,7 @@ func strangers(t *testing.T, dest string) {
 		name := e.Name()
 		known := name == ".ullage" || name == stream || name == mark.Stream || name == "endless.log" || (strings.HasPrefix(name, "evil-") || strings.HasPrefix(name, "events-")) && strings.HasSuffix(name, ".log")
 		if !known || !e.IsDir() {
-			t.Errorf("%s is in the destination: %s", name, e.Type())
+			t.Errorf("%s is in the destination: %s; want only directories of known streams", name, e.Type())
 		}
 	}
 }

@@ -108,7 +108,7 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 		t.Run(want.title, func(t *testing.T) {
 			q := questions[n]
 			if !strings.HasPrefix(q.title, want.title) {
-				t.Fatalf("the page asks: %s", q.title)
+				t.Fatalf("the page asks %q, want a question that begins with %q", q.title, want.title)
 			}
 			switch n {
 			case beforeItHappened:

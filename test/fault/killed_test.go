@@ -76,11 +76,11 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 					c.status = "cause="
 				}
 				if !strings.Contains(mark, " "+c.status) || !regexp.MustCompile(` cause=`+c.cause+` why="`+c.why+`"$`).MatchString(mark) {
-					t.Errorf("the mark: %s", mark)
+					t.Errorf("the mark is %s, want %s, the cause %s and the reason %s", mark, c.status, c.cause, c.why)
 				}
 				var st admin.Status
 				if _, body, err := side.Get("/status"); err != nil || json.Unmarshal([]byte(body), &st) != nil || st.JVMEnd == nil || st.JVMEnd.Cause != c.cause {
-					t.Errorf("the status (%v) has %+v", err, st.JVMEnd)
+					t.Errorf("the status (error %v) has %+v, want the cause %s and no error", err, st.JVMEnd, c.cause)
 				}
 				if c.option == crashes {
 					says := func(text string, command ...string) {

@@ -41,7 +41,7 @@ func (v *volume) losesWrites() {
 		lab.Needs(v.t, "a kernel whose sync fails when the device does")
 	}
 	if err := f.Sync(); err != nil {
-		v.t.Fatalf("the sync after the one that failed: %v", err)
+		v.t.Fatalf("the sync after the one that failed: %v, want no error", err)
 	}
 }
 

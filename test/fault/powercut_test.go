@@ -100,7 +100,7 @@ func tearLast(t *testing.T, dest string, tear func([]byte) []byte) (whole int) {
 	t.Helper()
 	paths, err := lab.Segments(dest, stream)
 	if err != nil || len(paths) < 2 {
-		t.Fatalf("%d segments, error: %v", len(paths), err)
+		t.Fatalf("%d segments, error %v; want at least 2 segments and no error", len(paths), err)
 	}
 	last := paths[len(paths)-1]
 	var text bytes.Buffer

@@ -110,7 +110,7 @@ func silent(t *testing.T, dir, begin string, stop, resume func()) (row []any) {
 		t.Error("the new sidecar waited for the killed one, while the writer continued")
 	}
 	if status, body, err := r.side.Get("/readyz"); err != nil || status != 503 {
-		t.Errorf("/readyz while the destination is silent: %d %s, error: %v", status, body, err)
+		t.Errorf("/readyz while the destination is silent: %d %s, error %v; want 503 and no error", status, body, err)
 	}
 	resume()
 	r.flood.Phase(after)
@@ -150,7 +150,7 @@ func TestTerminatedWhileTheDestinationIsSilent(t *testing.T) {
 		}
 		lab.Eventually(t, patience, "the sidecar ends or gives up", func() bool { return r.side.Exited() || strings.Contains(r.side.Stderr(), "not drained within 1s: ") })
 		if said := strings.Contains(r.side.Stderr(), "26 bytes"); said != (c.code != 0) {
-			t.Errorf("with the log %q the sidecar said:\n%s", c.log, r.side.Stderr())
+			t.Errorf("with the log %q the sidecar said the following, want \"26 bytes\" in it: %t\n%s", c.log, c.code != 0, r.side.Stderr())
 		}
 		// A call into a server that does not answer can hold the process.
 		if code, err := r.side.Wait(time.Second); err == nil && code != c.code {

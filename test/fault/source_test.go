@@ -132,7 +132,7 @@ func TestDrainReadsFilesThatWaited(t *testing.T) {
 		var got strings.Builder
 		name := fmt.Sprintf("jvm-%d.log", i)
 		if err := lab.ReadStream(&got, dest, name); err != nil || got.String() != fmt.Sprintf("[0.001s][info][gc] line of %d\n", i) {
-			t.Fatalf("stream %s: %q, %v", name, &got, err)
+			t.Fatalf("stream %s: %q, error %v; want the one line of %d and no error", name, &got, err, i)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestThrottledByARealLimit(t *testing.T) {
 		t.Errorf("got the verdict %q with the evidence %q, want %q with the CPU limit", s.Verdict, s.Evidence, insight.Throttled)
 	}
 	if calm.Verdict == insight.Throttled {
-		t.Errorf("without a limit the evidence is %q", calm.Evidence)
+		t.Errorf("without a limit the verdict is %q with the evidence %q, want another verdict", calm.Verdict, calm.Evidence)
 	}
 }
 

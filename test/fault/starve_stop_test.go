@@ -91,7 +91,7 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		return err == nil && n > 0
 	})
 	if lost, err := side.Metric(cutSeconds); err != nil || lost < stopped.Seconds()/2 {
-		t.Errorf("%v s without lines are counted (error: %v), although the tmpfs was full for %s", lost, err, stopped)
+		t.Errorf("%v s without lines are counted (error %v), although the tmpfs was full for %s; want at least half of that and no error", lost, err, stopped)
 	}
 	if err := side.Stop(patience); err != nil {
 		t.Error(err)
@@ -99,7 +99,7 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 	// The commands that read the copy report the loss too.
 	gaps, err := command(lab.Binary(), "logs", "--gaps", dest)
 	if err != nil || !regexp.MustCompile(`(?m)^\S+ +`+stream+` +jvm-full +- +- +[0-9.]+ `).MatchString(gaps) {
-		t.Errorf("ullage logs --gaps: %v\n%s", err, gaps)
+		t.Errorf("ullage logs --gaps: error %v; want no error and a gap jvm-full of %s in:\n%s", err, stream, gaps)
 	}
 	if found, err := command(lab.Binary(), "check", dest); err == nil || !strings.Contains(found, "because its tmpfs was full") {
 		t.Errorf("ullage check: want an error and \"because its tmpfs was full\" in it: %v\n%s", err, found)

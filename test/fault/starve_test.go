@@ -179,7 +179,7 @@ func TestTenThousandFiles(t *testing.T) {
 	peak, err := r.side.PeakMemory()
 	t.Logf("the sidecar took %.1f MiB of memory", float64(peak)/(1<<20))
 	if err != nil || peak > mostMemoryOfMany {
-		t.Errorf("more memory than the limit, error: %v", err)
+		t.Errorf("the sidecar took %d bytes of memory, error %v; want at most %d and no error", peak, err, mostMemoryOfMany)
 	}
 	c.compare(t, r.dest)
 	r.balances()

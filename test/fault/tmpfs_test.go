@@ -27,7 +27,7 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	foreign := takes(t, p.source, size)
 	p.lasts(long(20*time.Second, 2*time.Second))
 	if n := p.flood.Lost(); n > 0 {
-		t.Errorf("the writer found no room for %d records", n)
+		t.Errorf("the writer found no room for %d records, want 0", n)
 	}
 	if headroom := p.metric("ullage_source_free_bytes"); headroom > float64(64*mib-size) {
 		t.Errorf("the headroom metric is %v: it ignores the other program's file", headroom)
@@ -43,7 +43,7 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	p.persists()
 	t.Logf("%d lines were dropped while the other program's file was there", dropped)
 	if account := p.settles(); account.Dropped.Total().Total() < dropped {
-		t.Errorf("the metrics counted %d dropped lines, the markers %d", dropped, account.Dropped.Total().Total())
+		t.Errorf("the metrics counted %d dropped lines, the markers %d, want at least as many", dropped, account.Dropped.Total().Total())
 	}
 }
 
@@ -61,7 +61,7 @@ func TestTmpfsIsMadeSmaller(t *testing.T) {
 		t.Errorf("the budget is %v, want the budget of the smaller tmpfs", budget)
 	}
 	if n := p.flood.Lost(); n > 0 {
-		t.Errorf("the writer found no room for %d records", n)
+		t.Errorf("the writer found no room for %d records, want 0", n)
 	}
 	if p.metric(spooledBytes) < 10e6 {
 		t.Error("not enough was moved to the spool: the marks are still for the larger tmpfs")
@@ -150,7 +150,7 @@ func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
 	side := lab.Run(t, lab.Tmpfs(t, "16m"), filepath.Join(t.TempDir(), "dest"), "--budget", "64Mi")
 	code, err := side.Wait(patience)
 	if err != nil || code == 0 {
-		t.Fatalf("exit code %d, error: %v", code, err)
+		t.Fatalf("exit code %d, error %v; want a failure and no error of the wait", code, err)
 	}
 	saysOf(t, side, "--budget", "64Mi", "16Mi")
 }

@@ -56,7 +56,7 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 				return err == nil && json.Unmarshal([]byte(body), &st) == nil && st.JVMUser != nil && st.Levels != nil && st.Levels.Trigger != nil
 			})
 			if never := st.Levels.Trigger.Never; never != "--attach is off: levels are not changed; "+c.want {
-				t.Errorf("the trigger reports %q", never)
+				t.Errorf("the trigger reports %q, want \"--attach is off: levels are not changed; %s\"", never, c.want)
 			}
 			if st.JVMUser.Advice != c.want || st.JVMUser.UID != 1001 || (st.JVMUser.GID == nil) != (c.source&os.ModeSetgid != 0) {
 				t.Errorf("/status says %+v, want %q", *st.JVMUser, c.want)
@@ -84,7 +84,7 @@ func TestSidecarOfTheSameUserSaysNothingOfUsers(t *testing.T) {
 	r.persists(perSecond)
 	_, body, err := r.side.Get("/status")
 	if err != nil || strings.Contains(body, "jvmUser") || r.metric("ullage_jvm_user_differs") != 0 {
-		t.Errorf("%v: /status reports a user:\n%s", err, body)
+		t.Errorf("error %v; want no error, no jvmUser in /status and ullage_jvm_user_differs 0:\n%s", err, body)
 	}
 }
 
@@ -120,6 +120,6 @@ func TestAModeIsNotTakenForAnotherUser(t *testing.T) {
 	}
 	_, body, err := side.Get("/status")
 	if n, merr := side.Metric("ullage_jvm_user_differs"); err != nil || merr != nil || strings.Contains(body, "jvmUser") || n != 0 {
-		t.Errorf("ullage_jvm_user_differs is %v (%v, %v); /status:\n%s", n, merr, err, body)
+		t.Errorf("ullage_jvm_user_differs is %v (errors %v, %v); want 0, no error and no jvmUser in /status:\n%s", n, merr, err, body)
 	}
 }

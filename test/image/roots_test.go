@@ -91,7 +91,7 @@ func roles(t *testing.T, pair tls.Certificate) server {
 	})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect || r.Host != stsHost+":443" {
-			t.Errorf("the proxy got the request %s %s", r.Method, r.Host)
+			t.Errorf("the proxy got the request %s %s, want %s %s:443", r.Method, r.Host, http.MethodConnect, stsHost)
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}

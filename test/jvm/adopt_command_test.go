@@ -121,7 +121,7 @@ func TestAdoptAJVMWithNothingPrepared(t *testing.T) {
 		adoptEnds(r, adopt, 0)
 		reported(r, "[debug")
 		if is := jvm.list(); is != before {
-			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+			t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 		}
 		if left := left(r, jvm); len(left) > 0 {
 			t.Errorf("left behind: %q, want none", left)
@@ -151,7 +151,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	}
 	lab.Eventually(r, patience, "the adoption has ended", func() bool { return strings.Contains(adopt.Stderr(), "waiting 1h0m0s for a fetch") })
 	if is := jvm.list(); is != before {
-		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 	}
 	archive, err := fetch("[]\nfetched\n")
 	if err != nil {
@@ -253,10 +253,10 @@ func TestAFetchHasWhatWasShippedWhenTheContainerEnds(t *testing.T) {
 		}
 		adoptEnds(r, adopt, 0)
 		if all := logs(); len(all) < len(came) {
-			t.Errorf("the first fetch got %d bytes, both together %d", len(came), len(all))
+			t.Errorf("the first fetch got %d bytes, both together %d, want at least as many", len(came), len(all))
 		}
 		if is := jvm.list(); is != before {
-			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+			t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 		}
 	})
 }
@@ -277,7 +277,7 @@ func TestAdoptAfterAKill(t *testing.T) {
 		adoptEnds(r, adopting(r, pid, "--for", "2s"), 0)
 		reported(r, "Pause Young")
 		if is := jvm.list(); is != before {
-			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+			t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 		}
 		if left := left(r, jvm); len(left) > 0 {
 			t.Errorf("left behind: %q, want none", left)
@@ -290,7 +290,7 @@ func TestAdoptAfterAKill(t *testing.T) {
 			t.Errorf("reset: %v\n%s", err, out)
 		}
 		if is := jvm.list(); is != before {
-			t.Errorf("after reset, the JVM lists\n%s, which was\n%s", is, before)
+			t.Errorf("after reset, the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 		}
 		t.Cleanup(func() { os.RemoveAll(left(r, jvm)[0]) })
 	})
@@ -325,10 +325,10 @@ func TestAdoptRefuses(t *testing.T) {
 		jvm := r.listening(place{}, nil, "Churn", "600000", "10")
 		before, pid := jvm.list(), strconv.Itoa(jvm.PID())
 		if said := adoptEnds(r, adopting(r, pid, "gc*=info,saftypoint=info"), 1); !strings.Contains(said, "Invalid tag 'saftypoint' in log selection") {
-			t.Errorf("a selection that the JVM does not know: ullage adopt said:\n%s", said)
+			t.Errorf("a selection that the JVM does not know: want \"Invalid tag 'saftypoint' in log selection\" from ullage adopt:\n%s", said)
 		}
 		if is, left := jvm.list(), left(r, jvm); is != before || len(left) > 0 {
-			t.Errorf("left %q, and the JVM lists\n%s, which was\n%s", left, is, before)
+			t.Errorf("left %q, want nothing; the JVM lists\n%s\nwant the list from before\n%s", left, is, before)
 		}
 		disabled := r.launch(place{}, []string{"-XX:+DisableAttachMechanism"}, "Churn", "600000", "10")
 		lab.Eventually(r, patience, "the process is recognised as a JVM", func() bool {
@@ -366,7 +366,7 @@ func TestAdoptInAnotherMountNamespace(t *testing.T) {
 					t.Errorf("it said:\n%s\nwant %q", said, c.want)
 				}
 				if is := jvm.list(); is != before {
-					t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+					t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 				}
 			})
 		}
@@ -469,7 +469,7 @@ func TestAdoptWithASink(t *testing.T) {
 			}
 		}
 		if is := jvm.list(); is != before {
-			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+			t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 		}
 	})
 }
@@ -494,7 +494,7 @@ func TestAdoptWithASinkThatFails(t *testing.T) {
 	}
 	reported(r, "Pause Young")
 	if is := jvm.list(); is != before {
-		t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+		t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 	}
 	if left := left(r, jvm); len(left) > 0 {
 		t.Errorf("left behind: %q, want none", left)
@@ -591,7 +591,7 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 				}
 			}
 			if is := jvm.list(); is != before {
-				t.Fatalf("round %d: the JVM lists\n%s, which was\n%s", round, is, before)
+				t.Fatalf("round %d: the JVM lists\n%s\nwant the same list as before\n%s", round, is, before)
 			}
 		}
 		t.Logf("%d kills, %d of them left the output to the successor; to adopt took %s, to release %s", killRounds(t), behind, adopts, releases)

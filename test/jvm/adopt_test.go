@@ -41,10 +41,10 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 		}
 		r.stop()
 		if is := jvm.list(); is != before {
-			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+			t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 		}
 		if text := r.soFar("ullage.log"); !strings.Contains(text, "mark: jvm-released stream="+stream) {
-			t.Errorf("marks:\n%s", text)
+			t.Errorf("want \"mark: jvm-released stream=%s\" in the marks:\n%s", stream, text)
 		}
 		if left, err := filepath.Glob(filepath.Join(r.source, "gc-*")); err != nil || len(left) > 0 {
 			t.Errorf("left in the source: %q, %v, want none", left, err)
@@ -84,7 +84,7 @@ func TestASelectionThatTheJVMDoesNotKnowIsNotAdopted(t *testing.T) {
 			return strings.Contains(strings.Join(r.levels().Errors, "\n"), "Invalid tag 'saftypoint' in log selection")
 		})
 		if is := jvm.list(); is != before {
-			t.Errorf("the JVM lists\n%s, which was\n%s", is, before)
+			t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", is, before)
 		}
 		r.stop()
 	})
@@ -118,7 +118,7 @@ func TestToAdoptTakesNoSafepoint(t *testing.T) {
 		t.Logf("adopted and released within %s of the sidecar's start", time.Since(began).Round(time.Millisecond))
 		if n := safepoints() - before; n != 0 {
 			text, _ := os.ReadFile(own)
-			t.Errorf("%d lines about safepoints:\n%s", n, text)
+			t.Errorf("%d lines about safepoints, want 0:\n%s", n, text)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestAKillLeavesNoOutputBehind(t *testing.T) {
 				r.flags, plain = plain, r.flags
 			}
 			if is := jvm.list(); is != before {
-				t.Fatalf("round %d: the JVM lists\n%s, which was\n%s", round, is, before)
+				t.Fatalf("round %d: the JVM lists\n%s\nwant the same list as before\n%s", round, is, before)
 			}
 		}
 		t.Logf("%d kills, %d of them left the output to the successor; to adopt took %s, to release %s", killRounds(t), adopted, adopts, releases)

@@ -33,7 +33,7 @@ func TestDropsOfTheJVMAreCounted(t *testing.T) {
 		}
 		t.Logf("the JVM reported dropped lines %d times, %d lines in total", len(reports), said)
 		if said == 0 || counted != float64(said) {
-			t.Errorf("%v dropped lines are counted, the JVM reported %d", counted, said)
+			t.Errorf("%v dropped lines are counted, the JVM reported %d; want the same number, and more than 0", counted, said)
 		}
 	})
 }

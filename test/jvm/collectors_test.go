@@ -18,7 +18,7 @@ func TestEveryCollector(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(collectors) < 4 {
-			t.Fatalf("only %d collectors: %v", len(collectors), collectors)
+			t.Fatalf("only %d collectors, want at least 4: %v", len(collectors), collectors)
 		}
 		r := newRig(t, jdk, "64m")
 		for _, c := range collectors {
@@ -89,7 +89,7 @@ func TestMessagesOfSeveralLines(t *testing.T) {
 		r.identical(r.written("app.log"), persisted)
 		kinds := r.classified(persisted)
 		if kinds[ul.Continuation] < 2*4000 || kinds[ul.Text] > 0 {
-			t.Errorf("kinds of lines: %v", kinds)
+			t.Errorf("the kinds of lines are %v; want at least %d continuations and no text", kinds, 2*4000)
 		}
 	})
 }

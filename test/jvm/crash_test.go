@@ -158,7 +158,7 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 		}
 		out, err := exec.Command(program, "report", "--text", w.dest).CombinedOutput()
 		if err != nil || !bytes.Contains(out, []byte("\nJVMs crashed 2 times.\n")) || !bytes.Contains(out, []byte("\ncomplete: ")) {
-			t.Errorf("the report: %v\n%.2000s", err, out)
+			t.Errorf("the report: error %v; want no error, \"JVMs crashed 2 times.\" and \"complete: \" in:\n%.2000s", err, out)
 		}
 		for _, kind := range []naming.Kind{naming.KindCrash, naming.KindReplay, naming.KindOutput} {
 			names := w.kinds()[kind]
@@ -173,7 +173,7 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 				// A compiler thread may end before it has written anything to its replay file.
 				empty := len(written) == 0 && kind != naming.KindReplay
 				if empty || !bytes.Equal(bytes.TrimSuffix(written, newline), persisted) {
-					t.Errorf("%s: %d of %d bytes were persisted, or they differ", name, len(persisted), len(written))
+					t.Errorf("%s: %d of %d bytes were persisted, or they differ; want the same bytes, of which there are some except in a replay file", name, len(persisted), len(written))
 				}
 			}
 		}
@@ -211,7 +211,7 @@ func TestNoCountersAreMappedFromADisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			if mapped := bytes.Contains(maps, []byte("hsperfdata")); mapped != c.mapped {
-				t.Errorf("%s: a file of counters is mapped: %v", c.name, mapped)
+				t.Errorf("%s: a file of counters is mapped: %v, want %v", c.name, mapped, c.mapped)
 			}
 			p.Kill()
 		}
@@ -234,7 +234,7 @@ func TestASecondLogIsFound(t *testing.T) {
 		r.up()
 		lab.Eventually(t, patience, "the other log is in the metrics", func() bool { return r.metric("ullage_jvm_disk_outputs") == 1 })
 		if logs := r.levels().OtherLogs; len(logs) != 1 || !strings.HasSuffix(logs[0], other) {
-			t.Errorf("the status: %q", logs)
+			t.Errorf("the other logs in the status are %q, want one, which ends with %s", logs, other)
 		}
 	})
 }

@@ -97,7 +97,7 @@ func TestThePagesCommands(t *testing.T) {
 	incident := commands(t, "incident.md")
 	for i, want := range []string{"Pause ", "Pause ", "jvm-", "complete", "no gaps", "until ", "[debug]", "Stops by cause"} {
 		if i >= len(incident) {
-			t.Fatalf("the page about incidents has %d blocks of commands", len(incident))
+			t.Fatalf("the page about incidents has %d blocks of commands, want at least %d", len(incident), i+1)
 		}
 		out := ""
 		for command := range strings.Lines(incident[i]) {
@@ -125,7 +125,7 @@ func TestThePagesCommands(t *testing.T) {
 	}
 	local := regexp.MustCompile(`(?m)^.*s3://.*\n`).ReplaceAllString(commands(t, "report.md")[0], "") // package sinks reads a bucket
 	if out := answer(local); !strings.Contains(out, "Stops by cause") || !strings.Contains(out, `"stops": `) {
-		t.Errorf("the commands of the page about reports print\n%s", out)
+		t.Errorf("want \"Stops by cause\" and %q in the output of the commands of the page about reports:\n%s", `"stops": `, out)
 	}
 }
 

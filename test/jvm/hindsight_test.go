@@ -61,10 +61,10 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 		save := r.begin("save")
 		r.end(save, 0)
 		if got := save.stdout.String(); !strings.HasPrefix(got, "saving ") || !strings.Contains(got, detail[len("gc.log"):]) {
-			t.Errorf("save printed %q", got)
+			t.Errorf("save printed %q, want \"saving \" at its beginning and %q in it", got, detail[len("gc.log"):])
 		}
 		if st := statusOf(r); st.Hindsight == nil || st.Hindsight.Until.Before(asked) {
-			t.Errorf("the status has no hindsight: %+v", st.Hindsight)
+			t.Errorf("the status has the hindsight %+v, want one that lasts beyond %s", st.Hindsight, asked)
 		}
 		r.shipped(detail, "[debug")
 		r.side.Kill()
@@ -85,7 +85,7 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 			}
 		}
 		if n, all := bytes.Count(saved, newline), bytes.Count(withheld, newline); n > all*9/10 {
-			t.Errorf("%d of %d withheld lines are saved: that is nearly all", n, all)
+			t.Errorf("%d of %d withheld lines are saved, want at most %d: that is nearly all", n, all, all*9/10)
 		}
 		if marks := r.soFar("ullage.log"); strings.Count(marks, "mark: detail-saved cause=command") != 1 {
 			t.Errorf("want one mark: %s", marks)

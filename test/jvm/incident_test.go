@@ -88,7 +88,7 @@ func TestTheArchiveOfAnIncident(t *testing.T) {
 			t.Errorf("the lines are not those of 'ullage logs' (-want +got)\n%s", d)
 		}
 		if marks := files["marks.txt"]; !strings.HasPrefix(marks, shows(r, m, "", "logs", "--marks")) || !strings.Contains(marks, "jvm-") {
-			t.Errorf("the marks: %s", marks)
+			t.Errorf("want the marks of 'ullage logs --marks' at the beginning, and one of a JVM, in the marks:\n%s", marks)
 		}
 		got, want := figures(t, files["report.json"]), figures(t, shows(r, m, "", "report", "--json"))
 		if d := cmp.Diff(want.Totals, got.Totals); d != "" || got.Totals.Collections == 0 || cmp.Diff(want.Causes, got.Causes) != "" {

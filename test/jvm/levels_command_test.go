@@ -157,14 +157,14 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 		r.selects(jvm, "gc*=debug")
 		r.raisedUntil()
 		if l := r.levels(); l.Raise == nil || l.Raise.Cause != "command" || l.Raise.Selection != "gc*=debug" {
-			t.Errorf("/status: %+v", l)
+			t.Errorf("the levels are %+v, want a raise by a command to gc*=debug", l)
 		}
 		out, _ = r.log(0, "list")
 		said(r, out, "yes, raised\n")
 		out, _ = r.log(0, "reset")
 		said(r, out, fmt.Sprintf("pid %d: ", jvm.PID()))
 		if is := jvm.configuration(); is != before {
-			t.Errorf("after the reset, the configuration is\n%sand was\n%s", is, before)
+			t.Errorf("after the reset, the configuration is\n%swant the same as before\n%s", is, before)
 		}
 		lab.Eventually(t, patience, "/status has no raise", func() bool { return r.levels().Raise == nil })
 		out, _ = r.log(0, "reset")
@@ -201,13 +201,13 @@ func TestLevelsCommandWithoutASidecar(t *testing.T) {
 			said(r, complaint, "no 'ullage run' answers for the source")
 		}
 		if is := jvm.configuration(); is != raised || is == before {
-			t.Errorf("the configuration is\n%sand was\n%s", is, raised)
+			t.Errorf("the configuration is\n%swant the raised one\n%sand not the one from before\n%s", is, raised, before)
 		}
 		out, _ := r.log(0, "list")
 		said(r, out, "yes, raised\n")
 		r.log(0, "reset")
 		if is := jvm.configuration(); is != before {
-			t.Errorf("after a kill and a reset, the configuration is\n%sand was\n%s", is, before)
+			t.Errorf("after a kill and a reset, the configuration is\n%swant the same as before\n%s", is, before)
 		}
 		_, complaint := r.log(1, "reset")
 		said(r, complaint, "no 'ullage run' answers for the source")
@@ -224,11 +224,11 @@ func TestLevelsCommandRefused(t *testing.T) {
 		for _, selection := range []string{"savepoint=debug", "gc+ref+heap=debug", "safepoint=trace,nosuchtag*=info", "gc*=trace,gc+safepoint=debug"} {
 			_, complaint := r.log(1, "set", selection, "--for", "1h")
 			if is := jvm.configuration(); is != before {
-				t.Errorf("after %s, the configuration is\n%sand was\n%s", selection, is, before)
+				t.Errorf("after %s, the configuration is\n%swant the same as before\n%s", selection, is, before)
 			}
 			theirs, err := jcmd(jvm.socket, "VM.log output=stderr decorators=uptime,level,tags what=all=off,"+selection)
 			if err != nil || theirs == "" {
-				t.Fatalf("the JVM takes %s: %v", selection, err)
+				t.Fatalf("the JVM answers %s with %q, error %v; want a message and no error", selection, theirs, err)
 			}
 			t.Logf("%s", strings.TrimSpace(complaint))
 			said(r, complaint, strings.Join(strings.Fields(theirs), " "))

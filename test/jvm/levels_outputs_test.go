@@ -57,14 +57,14 @@ func TestLevelsOfOddOutputs(t *testing.T) {
 			raised := jvm.configuration()
 			r.onlyShipped(before, raised)
 			if n := changedLines(before, raised); n < 2 {
-				t.Errorf("%s changes only %d outputs:\n%s", selection, n, raised)
+				t.Errorf("%s changes only %d outputs, want at least 2:\n%s", selection, n, raised)
 			}
 		}
 		r.log(0, "set", "gc*=debug", "--for", "1h")
 		raised := jvm.configuration()
 		r.onlyShipped(before, raised)
 		if n := changedLines(before, raised); n != 1 || !strings.Contains(lineWith(t, raised, "/shipped one"), "gc*=debug") {
-			t.Errorf("without a name, %d outputs are raised:\n%s", n, raised)
+			t.Errorf("without a name, %d outputs are raised, want only /shipped one:\n%s", n, raised)
 		}
 		if l := r.levels(); len(l.Errors) > 0 {
 			t.Errorf("errors: %q, want none", l.Errors)
@@ -72,7 +72,7 @@ func TestLevelsOfOddOutputs(t *testing.T) {
 		r.log(0, "reset")
 		r.configured(jvm, before)
 		if is := jvm.jcmd(); is != before {
-			t.Errorf("the configuration is\n%sand was\n%s", is, before)
+			t.Errorf("the configuration is\n%swant the same as before\n%s", is, before)
 		}
 	})
 }
@@ -82,7 +82,7 @@ func (r *levelRig) onlyShipped(before, raised string) {
 	r.Helper()
 	was, is := strings.Split(before, "\n"), strings.Split(raised, "\n")
 	if len(was) != len(is) {
-		r.Fatalf("raised, the configuration is\n%sand was\n%s", raised, before)
+		r.Fatalf("raised, the configuration is\n%swant as many lines as before\n%s", raised, before)
 	}
 	for i := range was {
 		if was[i] != is[i] && (!strings.Contains(was[i], "/shipped ") || leaveOut(was[i]) != leaveOut(is[i])) {

@@ -25,7 +25,7 @@ func TestLevelsAcrossNamespaces(t *testing.T) {
 		r.want("gc*=debug", "1h")
 		r.shipped("gc-1.log", "[debug")
 		if is := first.configuration(); !strings.Contains(is, "gc*=debug") {
-			t.Errorf("the configuration is\n%s", is)
+			t.Errorf("want gc*=debug in the configuration:\n%s", is)
 		}
 		r.annotate(nil)
 		r.configured(first, before)
@@ -74,7 +74,7 @@ func TestLevelsOfAnotherUser(t *testing.T) {
 					r.annotate(nil)
 					lab.Eventually(t, patience, "the raise is over", func() bool { return r.metric("ullage_level_restores_total") == 1 })
 					if is := jvm.configuration(); strings.Contains(is, "debug") {
-						t.Errorf("the configuration is\n%s", is)
+						t.Errorf("want no debug in the configuration:\n%s", is)
 					}
 				})
 			})
@@ -148,7 +148,7 @@ func TestLevelsOfAJVMThatCannotBeAttachedTo(t *testing.T) {
 					return r.metric(`ullage_attach_errors_total{kind="disabled"}`) >= 2
 				})
 				if l := r.levels(); len(l.JVMs) != 1 || l.JVMs[0].Kind != "disabled" || !strings.Contains(l.JVMs[0].Error, disable) {
-					t.Errorf("/status: %+v", l)
+					t.Errorf("the levels are %+v, want 1 JVM of the kind disabled, whose error names %s", l, disable)
 				}
 				jvm.Kill()
 				if said := jvm.said.String(); strings.Contains(said, "thread dump") {

@@ -37,12 +37,12 @@ func TestLevelsRandomRounds(t *testing.T) {
 			counts[r.round(control.NewCommand(cfg), jvm, text, before)]++
 			slowest = max(slowest, time.Since(begun))
 			if is := jvm.configuration(); is != before {
-				t.Fatalf("seed %d: after %s the configuration is\n%sand was\n%s", seed, text, is, before)
+				t.Fatalf("seed %d: after %s the configuration is\n%swant the same as before\n%s", seed, text, is, before)
 			}
 		}
 		t.Logf("%d rounds %v, the slowest took %s", randomRounds, counts, slowest.Round(time.Millisecond))
 		if counts[refused] == 0 || counts[raised] < randomRounds/4 {
-			t.Errorf("seed %d: %v", seed, counts)
+			t.Errorf("seed %d: the outcomes are %v, want at least 1 %s and %d %s", seed, counts, refused, randomRounds/4, raised)
 		}
 	})
 }
@@ -68,7 +68,7 @@ func (r *levelRig) round(m *control.Command, jvm *listened, text, before string)
 	is := jvm.configuration()
 	switch {
 	case setErr != nil && (!strings.Contains(setErr.Error(), "VM.log answered") || is != before):
-		r.Fatalf("%s failed (%v), and the configuration is\n%sand was\n%s", text, setErr, is, before)
+		r.Fatalf("%s failed (%v), and the configuration is\n%swant the same as before\n%s", text, setErr, is, before)
 	case setErr != nil:
 		return refused
 	case is == before:

@@ -69,7 +69,7 @@ func drained(r *levelRig, jvm *listened, before string) {
 	until := r.raisedUntil()
 	r.stop()
 	if is := jvm.configuration(); is != before {
-		r.Errorf("after the drain, the configuration is\n%sand was\n%s", is, before)
+		r.Errorf("after the drain, the configuration is\n%swant the same as before\n%s", is, before)
 	}
 	r.up()
 	if again := r.raisedUntil(); !again.Equal(until) {
@@ -95,7 +95,7 @@ func besideAnother(r *levelRig, jvm *listened, before string) {
 		r.Error(err)
 	}
 	if is := jvm.configuration(); is != raised {
-		r.Errorf("after the second sidecar's end, the configuration is\n%sand was\n%s", is, raised)
+		r.Errorf("after the second sidecar's end, the configuration is\n%swant it still raised\n%s", is, raised)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestLevelsDrainTriesAgain(t *testing.T) {
 			t.Errorf("the sidecar ends with %d, want 0: %v", code, err)
 		}
 		if is := jvm.configuration(); is != before {
-			t.Errorf("after the drain, the configuration is\n%sand was\n%s", is, before)
+			t.Errorf("after the drain, the configuration is\n%swant the same as before\n%s", is, before)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
 			return r.levels().Raise == nil && strings.Contains(r.side.Stderr(), "an output was deleted while it was raised")
 		})
 		if is := jvm.configuration(); !strings.Contains(is, "all=off,gc*=info ") {
-			t.Errorf("the configuration is\n%s", is)
+			t.Errorf("want all=off,gc*=info in the configuration:\n%s", is)
 		}
 		if err := r.side.Stop(patience); err != nil {
 			t.Error(err)

@@ -46,7 +46,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 			}
 			is := jvm.configuration()
 			if n := changedLines(before, is); n != len(c.raised) {
-				t.Errorf("%q: %d outputs are raised:\n%s", c.stream, n, is)
+				t.Errorf("%q: %d outputs are raised, want %d:\n%s", c.stream, n, len(c.raised), is)
 			}
 			for _, name := range c.raised {
 				if !strings.Contains(lineWith(t, is, name), "gc*=debug") {
@@ -55,7 +55,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 			}
 			list, _ := r.log(0, "list")
 			if n := strings.Count(list, "yes, raised\n"); n != len(c.raised) {
-				t.Errorf("%q: %d outputs are listed as raised:\n%s", c.stream, n, list)
+				t.Errorf("%q: %d outputs are listed as raised, want %d:\n%s", c.stream, n, len(c.raised), list)
 			}
 		}
 		_, complaint := r.log(1, "set", "gc*=trace", "--stream", "nosuch.log")
@@ -66,7 +66,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 		r.log(0, "reset")
 		r.configured(jvm, before)
 		if is := jvm.jcmd(); is != before {
-			t.Errorf("the configuration is\n%sand was\n%s", is, before)
+			t.Errorf("the configuration is\n%swant the same as before\n%s", is, before)
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestLevelsCommandListNamesTheJVM(t *testing.T) {
 				t.Fatalf("%v:\n%s", err, text)
 			}
 			if len(outputs) < len(pids) {
-				t.Fatalf("%s: %s", how, text)
+				t.Fatalf("%s: %d outputs are listed, want at least %d:\n%s", how, len(outputs), len(pids), text)
 			}
 			for _, o := range outputs {
 				if !strings.Contains(o.Main, "Churn") || !strings.HasPrefix(o.Version, fmt.Sprint(jdk.Version)) || o.Collector != pids[o.PID] || o.UptimeSeconds <= 0 {

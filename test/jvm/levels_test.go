@@ -39,7 +39,7 @@ func TestLevelsRaiseByAnnotation(t *testing.T) {
 					t.Errorf("raised for %s, want at least 2 s; want \"gc*=debug\" in\n%s", lasted, raised)
 				}
 				if is := jvm.jcmd(); is != before {
-					t.Errorf("the configuration is\n%sand was\n%s", is, before)
+					t.Errorf("the configuration is\n%swant the same as before\n%s", is, before)
 				}
 			})
 		})
@@ -87,7 +87,7 @@ func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
 				twin := r.launch(place{}, append(flags, r.gcLog()), "Churn", "600000", "0")
 				r.hasLogged(twin)
 				if was := twin.jcmd(); is != was {
-					t.Errorf("the configuration is\n%sand the configuration of an untouched JVM is\n%s", is, was)
+					t.Errorf("the configuration is\n%swant the configuration of an untouched JVM\n%s", is, was)
 				}
 			})
 		})

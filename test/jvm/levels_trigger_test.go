@@ -117,7 +117,7 @@ func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 				})
 				r.fired("io-stall", "outside its pauses")
 				if l := r.levels(); l.Trigger == nil || l.Trigger.Never != "" {
-					t.Errorf("the trigger is %+v", l.Trigger)
+					t.Errorf("the trigger is %+v, want one that does not say never", l.Trigger)
 				}
 				r.annotate(nil)
 				r.configured(jvm, before)

@@ -96,7 +96,7 @@ func addsOutput(t *testing.T, jdk lab.JDK) bool {
 		return err == nil && strings.Contains(string(text), "Pause Full")
 	})
 	if during := ask("list"); !strings.Contains(during, file) || !strings.Contains(during, "filecount=0") {
-		t.Errorf("the JVM lists\n%s", during)
+		t.Errorf("want %s and filecount=0 in the JVM's list:\n%s", file, during)
 	}
 	ask("output=file=" + file + " what=all=off")
 	return ask("list") == before

@@ -138,12 +138,12 @@ func (s *shown) hasBeans(t *testing.T, counted tally, got *told) {
 		pauses += got.actions["remark"] + got.actions["cleanup"]
 	}
 	if n, _ := s.pauses(); pauses > n || pauses < n-3*later {
-		t.Errorf("the report has %d pauses, the beans %d", n, pauses)
+		t.Errorf("the report has %d pauses, the beans %d, want %d to %d", n, pauses, n-3*later, n)
 	}
 	if full >= 0 && s.Totals.Full != full {
-		t.Errorf("the report has %d full collections, the bean %d", s.Totals.Full, full)
+		t.Errorf("the report has %d full collections, want %d as in the bean", s.Totals.Full, full)
 	}
 	if n := s.Totals.Collections; later > 0 && (cycles > n || cycles < n-later) {
-		t.Errorf("the report has %d collections, the beans %d", n, cycles)
+		t.Errorf("the report has %d collections, the beans %d, want %d to %d", n, cycles, n-later, n)
 	}
 }

@@ -56,7 +56,7 @@ func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.R
 	}
 	written := r.written("gc.log")
 	if rotations := len(written) >> 16; rotations < 12 {
-		t.Errorf("only %d rotations", rotations)
+		t.Errorf("only %d rotations, want at least 12", rotations)
 	}
 	r.identical(written, r.persisted("gc.log"))
 	return true

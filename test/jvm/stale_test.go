@@ -65,7 +65,7 @@ func TestSocketsOfKilledJVMsAreNotJVMs(t *testing.T) {
 			t.Errorf("%v errors are counted, want 0", n)
 		}
 		if left, err := filepath.Glob(at.tmp + "/.java_pid*"); err != nil || len(left) != 20+4 {
-			t.Errorf("%d sockets are left, %v", len(left), err)
+			t.Errorf("%d sockets are left, error %v; want %d and no error", len(left), err, 20+4)
 		}
 	})
 }

@@ -160,7 +160,7 @@ func (s *starts) logs(t *testing.T) int {
 	}
 	for _, name := range found {
 		if st, err := os.Stat(name); err != nil || st.Size() == 0 {
-			t.Errorf("%s is empty: %v", name, err)
+			t.Errorf("%s is empty or missing, want lines in it: %v", name, err)
 		}
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func (s *starts) injected(t *testing.T, annotations map[string]string) (name, va
 		text, err := json.Marshal(op.Value)
 		var env []struct{ Name, Value string }
 		if err != nil || json.Unmarshal(text, &env) != nil || len(env) != 1 {
-			t.Fatalf("the environment is %s, error %v", text, err)
+			t.Fatalf("the environment is %s, error %v; want 1 variable and no error", text, err)
 		}
 		// Other tests' JVMs have sockets in /tmp, so these JVMs must not add more.
 		value := strings.ReplaceAll(env[0].Value, " -XX:+StartAttachListener", "")

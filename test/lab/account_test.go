@@ -102,7 +102,7 @@ func TestSettle(t *testing.T) {
 				t.Errorf("exact: %t, want %t: %s", a.Exact(), c.exact, a)
 			}
 			if sum := a.Written.Total(); c.exact && sum != a.Persisted.Total()+a.Dropped.Total().Total() || sum != len(l) {
-				t.Errorf("%d lines: %s", len(l), a)
+				t.Errorf("of %d lines: %s; want all as written, and an exact account to add up to them", len(l), a)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 		t.Errorf("the %d bytes of the file differ from the %d of the report", len(got), len(want))
 	}
 	if int64(len(got)) != r.Bytes || len(r.Losses) < 10 {
-		t.Errorf("%d bytes in the file, %d in the report, %d losses", len(got), r.Bytes, len(r.Losses))
+		t.Errorf("%d bytes in the file, %d in the report, %d losses; want the same number of bytes, and at least 10 losses", len(got), r.Bytes, len(r.Losses))
 	}
 	t.Logf("%d lines, %d bytes, %d losses; %s; %s", r.Lines, r.Bytes, len(r.Losses), f.Latency(0), f.Latency(1))
 }
@@ -241,7 +241,7 @@ func TestFloodThatRotates(t *testing.T) {
 	}
 	files, err := filepath.Glob(path + ".*")
 	if err != nil || len(files) < 9 {
-		t.Fatalf("%d archives, error: %v", len(files), err)
+		t.Fatalf("%d archives, error %v; want at least 9 archives and no error", len(files), err)
 	}
 	var got strings.Builder
 	for _, file := range append(files, path) {

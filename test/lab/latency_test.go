@@ -11,7 +11,7 @@ func TestBuckets(t *testing.T) {
 		b := bucketOf(ns)
 		top := ceiling(b)
 		if uint64(top) < ns || float64(top) > float64(ns)*1.0666+1 {
-			t.Errorf("%d ns: bucket %d, up to %d", ns, b, top)
+			t.Errorf("%d ns: bucket %d, up to %d, want %d to %.0f", ns, b, top, ns, float64(ns)*1.0666+1)
 		}
 		if b > 0 && uint64(ceiling(b-1)) >= ns {
 			t.Errorf("%d ns: bucket %d, but the bucket below goes up to %d", ns, b, ceiling(b-1))

@@ -71,7 +71,7 @@ func TestPhrasesAreFoundByKind(t *testing.T) {
 	want := []string{"comment behind: a/x.go:3:1: …f is beside g, which is behind h.…", "comment beside: a/x.go:3:1: …", "document behind: README.md:3: …it is behind…", "text somebody: a/x.go:5:26: …"}
 	got := p.all()
 	if len(got) != len(want) {
-		t.Fatalf("got:\n%s", strings.Join(got, "\n"))
+		t.Fatalf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for i := range want {
 		kind, rest, _ := strings.Cut(want[i], ": ")

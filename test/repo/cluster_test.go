@@ -91,14 +91,14 @@ func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 				m := newKindMachine(t, c.node, c.record)
 				out, err := m.bash("CLUSTER=kind ../cluster/cluster.sh " + command)
 				if (err != nil) != c.refused || strings.Contains(m.read("calls"), "kind delete") != (c.node != "" && !c.refused) {
-					t.Fatalf("%v\n%s", err, out)
+					t.Fatalf("error %v; want an error: %t, and the cluster deleted: %t\n%s", err, c.refused, c.node != "" && !c.refused, out)
 				}
 				if c.refused {
 					if !strings.Contains(out, "the kind cluster ullage was not created") || !strings.Contains(out, "kind delete cluster --name ullage") {
 						t.Errorf("the message names neither the cluster nor a remedy, or only one of them:\n%s", out)
 					}
 					if m.read("node") != c.node+"\n" || m.read("cache/cluster") != "" {
-						t.Errorf("the node is %q, and the cluster in use %q", m.read("node"), m.read("cache/cluster"))
+						t.Errorf("the node is %q, and the cluster in use %q; want %q and none", m.read("node"), m.read("cache/cluster"), c.node+"\n")
 					}
 					return
 				}
@@ -136,7 +136,7 @@ func TestOnlyTheClusterThatTryStartedIsRecorded(t *testing.T) {
 			}
 			out, err := m.bash("CLUSTER=kind ../cluster/cluster.sh " + c.command)
 			if (err != nil) != (c.node == "theirs") {
-				t.Fatalf("%v\n%s", err, out)
+				t.Fatalf("error %v, want an error: %t\n%s", err, c.node == "theirs", out)
 			}
 			if got := strings.TrimSpace(m.read("cache/try")); got != c.want {
 				t.Errorf("the record is %q, want %q:\n%s", got, c.want, out)
@@ -170,7 +170,7 @@ func TestLocalClusterRefusesANode(t *testing.T) {
 				t.Errorf("error %v, want %q:\n%s", err, c.want, out)
 			}
 			if (m.read("cache/cluster") == "") != refused {
-				t.Errorf("the cluster in use is %q", m.read("cache/cluster"))
+				t.Errorf("the cluster in use is %q, want none: %t", m.read("cache/cluster"), refused)
 			}
 		})
 	}

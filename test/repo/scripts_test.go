@@ -37,6 +37,6 @@ func TestScriptsNeedNoBash4(t *testing.T) {
 		}
 	}
 	if scripts < 10 {
-		t.Errorf("only %d scripts were found", scripts)
+		t.Errorf("only %d scripts were found, want at least 10", scripts)
 	}
 }

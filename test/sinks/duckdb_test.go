@@ -133,7 +133,7 @@ func TestDuckDB(t *testing.T) {
 	}
 	for _, row := range rows[1] {
 		if len(row) != 4 || row[2] != stream || !strings.HasSuffix(row[3], "][error][gc] \"quoted\", and\tmore") {
-			t.Errorf("a line is %q", row)
+			t.Errorf("a line is %q, want 4 columns, with the stream %q in the third and the whole message in the last", row, stream)
 		}
 	}
 	t.Logf("from the index alone: %v", rows[0])

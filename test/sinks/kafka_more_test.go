@@ -64,7 +64,7 @@ func TestKafkaQuota(t *testing.T) {
 	time.Sleep(20 * time.Second)
 	sent := s.sum(s.counts)
 	if written := float64(s.writer.Written()); sent > written/2 {
-		t.Errorf("%v of %v lines were sent: the quota is not in effect", sent, written)
+		t.Errorf("%v of %v lines were sent, want at most half: the quota is not in effect", sent, written)
 	}
 	b.quota(0)
 	s.arrives(10_000)
@@ -133,7 +133,7 @@ func TestKafkaWhileLinesAreDropped(t *testing.T) {
 	s.settlesFlood(func() string {
 		dest, again := s.collect(false)
 		if again > 0 {
-			t.Errorf("%d uids occur more than once", again)
+			t.Errorf("%d uids occur more than once, want 0", again)
 		}
 		return dest
 	})
@@ -162,6 +162,6 @@ func TestKafkaFencing(t *testing.T) {
 	}
 	t.Logf("%v records; %d and %d lines were written", count, s.writer.Written(), other.Written())
 	if count[stream] != s.writer.Written() || count["other.log"] != other.Written() {
-		t.Errorf("the sidecars logged:\n%s\n%s", s.side.Stderr(), rival.side.Stderr())
+		t.Errorf("the broker has the records %v, want %d of %s and %d of other.log; the sidecars logged:\n%s\n%s", count, s.writer.Written(), stream, other.Written(), s.side.Stderr(), rival.side.Stderr())
 	}
 }

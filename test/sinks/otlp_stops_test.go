@@ -65,7 +65,7 @@ func requestOf(t *testing.T, out string) (began, ended time.Time, notified map[s
 		}
 	}
 	if began.IsZero() || len(notified) == 0 {
-		t.Fatalf("the program printed %q", out)
+		t.Fatalf("the program printed %q, want a request and a notification", out)
 	}
 	return began, ended, notified
 }

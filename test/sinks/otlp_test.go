@@ -43,7 +43,7 @@ func TestOTLPHasEachLine(t *testing.T) {
 			o := r.settles()
 			table.Add(f.name, o.lines, o.repeated, o.missing, o.changed, o.disordered)
 			if !o.right() {
-				t.Errorf("%v; the sidecar logged:\n%s", o, r.side.Stderr())
+				t.Errorf("%v; want each line, unchanged and in order; the sidecar logged:\n%s", o, r.side.Stderr())
 			}
 		})
 	}
@@ -59,6 +59,6 @@ func TestOTLPAfterKills(t *testing.T) {
 	o := r.settles()
 	t.Logf("after 30 kills: %v", o)
 	if !o.right() {
-		t.Errorf("the Collector received: %v", o)
+		t.Errorf("the Collector received %v; want each line, unchanged and in order", o)
 	}
 }

@@ -104,7 +104,7 @@ func TestS3ThatKeepsNothing(t *testing.T) {
 	balance, err := lab.Check(g.collect(), stream, r.writer)
 	r.must(err)
 	if missing < 2 || lost == 0 || uint64(balance.Lost) != lost {
-		t.Errorf("the index names %d missing objects with %d lines; %v", missing, lost, balance)
+		t.Errorf("the index names %d missing objects with %d lines; %v; want at least 2 objects, and as many lines lost as they had", missing, lost, balance)
 	}
 	t.Logf("%d lines are indexed; %d objects with %d lines are missing: %v", lines, missing, lost, fmt.Sprint(balance))
 }

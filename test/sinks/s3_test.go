@@ -64,7 +64,7 @@ func TestS3IsReadBack(t *testing.T) {
 	}
 	warnings := read(url, "--level", "warning")
 	if len(warnings) == 0 || bytes.Contains(warnings, []byte("][debug]")) || len(warnings) >= len(all) {
-		t.Errorf("%d bytes were read at level warning, of %d in total", len(warnings), len(all))
+		t.Errorf("%d bytes were read at level warning, of %d in total; want some, not all, and no debug line", len(warnings), len(all))
 	}
 	index, err := filepath.Glob(filepath.Join(g.root, bucketName, "prod", "index", "namespace=shop", "pod=web-0", "container=*", "date=*", "*.json"))
 	if err != nil || len(index) == 0 {
@@ -77,7 +77,7 @@ func TestS3IsReadBack(t *testing.T) {
 		text = append(text, part...)
 	}
 	if !strings.Contains(string(text), `"stream":"`+stream+`"`) {
-		t.Errorf("the index is %.200s", text)
+		t.Errorf("the index is %.200s, want the stream %s in it", text, stream)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestS3IsReportedAndCompared(t *testing.T) {
 	dated := regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z`) // estimated from the time of the commit there, and of the upload here
 	local = dated.ReplaceAllString(strings.ReplaceAll(local, dests[1], url+"&namespace=shop&pod=web-1"), "then")
 	if one = dated.ReplaceAllString(one, "then"); err != nil || err2 != nil || local != one {
-		t.Errorf("%v, %v: the report on the bucket:\n%s\nthe report on the destination:\n%s", err, err2, one, local)
+		t.Errorf("errors %v, %v; want no error and the same report on both: the report on the bucket:\n%s\nthe report on the destination:\n%s", err, err2, one, local)
 	}
 	segments, err := filepath.Glob(filepath.Join(g.bucket(), "prod", "log", "namespace=shop", "pod=web-2", "*", "stream="+stream, "*", "*"))
 	if err != nil || len(segments) == 0 {
@@ -171,6 +171,6 @@ func TestS3IsReportedAndCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := compared(url); len(got.Logs)+len(got.Unread) != 3 || len(got.Logs) == 3 && slices.ContainsFunc(got.Logs, func(l row) bool { return l.Name == "shop/web-2" && l.Complete }) {
-		t.Errorf("a segment of web-2 is cut off: %+v", got)
+		t.Errorf("a segment of web-2 is cut off: got %+v, want 3 logs in total, of which shop/web-2 is unread or not complete", got)
 	}
 }

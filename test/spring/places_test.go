@@ -72,7 +72,7 @@ func TestAnApplicationAlwaysHasALog(t *testing.T) {
 					side = start()
 				}
 				if strings.Count(shown, "there is no ring for events") != min(len(p.says), 1) || !strings.Contains(shown, p.says) {
-					t.Errorf("about its ring, the application says\n%.2000s", shown)
+					t.Errorf("about its ring, want %q from the application and nothing else:\n%.2000s", p.says, shown)
 				}
 				if side == nil {
 					if found := len(paid.FindAllString(shown, -1)); found != orders {
@@ -86,7 +86,7 @@ func TestAnApplicationAlwaysHasALog(t *testing.T) {
 					return found+counted == orders
 				})
 				if counted > 0 != p.late {
-					t.Errorf("%d orders are counted and %d are lines", counted, found)
+					t.Errorf("%d orders are counted and %d are lines, want any counted: %t", counted, found, p.late)
 				}
 				if err := side.Stop(patience); err != nil {
 					t.Error(err)

@@ -131,7 +131,7 @@ func (w way) run(t *testing.T, jdk lab.JDK, jars, source string) (returned int) 
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait() // the error is the kill
 	if out.Len() > 0 && w.ring {
-		t.Errorf("the application said:\n%s", out.Bytes())
+		t.Errorf("the application said the following, want nothing:\n%s", out.Bytes())
 	}
 	return begun()
 }
@@ -148,7 +148,7 @@ func orders(t *testing.T, dest string) (found, last int) {
 	for _, m := range paid.FindAllSubmatch(text, -1) {
 		n, err := strconv.Atoi(string(m[1]))
 		if err != nil || n <= last {
-			t.Fatalf("order %s comes behind %d", m[1], last)
+			t.Fatalf("order %s comes behind %d, want ascending numbers", m[1], last)
 		}
 		found, last = found+1, n
 	}

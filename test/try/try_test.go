@@ -141,7 +141,7 @@ func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
 			}
 		}
 		if err := tr.down(t.Context()); (err != nil) != (record != "") {
-			t.Errorf("with the record %q: %v", record, err)
+			t.Errorf("with the record %q: error %v, want an error: %t", record, err, record != "")
 		}
 		if got := called(); strings.Contains(got, "cluster.sh down") {
 			t.Errorf("with the record %q, the cluster was stopped, want no \"cluster.sh down\" in it:\n%s", record, got)

@@ -46,7 +46,7 @@ func start(t *testing.T, ready Check, status func() any) *rig {
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		if err := r.stop(); err != nil {
-			t.Errorf("Run: %v", err)
+			t.Errorf("Run returned %v, want no error", err)
 		}
 	})
 	return r
@@ -138,7 +138,7 @@ func TestStatusRoundTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Streams) != 1 || got.StreamsOmitted != 3 || got.BacklogBytes != 42 || got.Ignored["symlink"] != 2 || !got.Started.Equal(want.Started) {
-		t.Errorf("%d streams, %d omitted, %+v", len(got.Streams), got.StreamsOmitted, got)
+		t.Errorf("the status is %+v; want 1 stream, 3 omitted, 2 ignored symlinks, a backlog of 42 bytes and the start %v", got, want.Started)
 	}
 	if strings.Contains(body, "lastCommit") {
 		t.Error("a commit that never happened has a time")
@@ -246,13 +246,13 @@ func TestConfig(t *testing.T) {
 		"": false, "9919": false, ":http": false, ":65536": false, ":-1": false, "localhost": false,
 	} {
 		if bad := (Config{Listen: listen}).Validate(); (len(bad) == 0) != ok {
-			t.Errorf("the errors of address %q are %v", listen, bad)
+			t.Errorf("address %q has the errors %v; want it to be valid: %v", listen, bad, ok)
 		}
 	}
 	c := DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	c.Flags(fs)
 	if err := fs.Parse([]string{"--listen", "off"}); err != nil || c.Listen != Off {
-		t.Errorf("listen %q, error %v", c.Listen, err)
+		t.Errorf("listen is %q, error %v; want %q and no error", c.Listen, err, Off)
 	}
 }

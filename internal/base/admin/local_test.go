@@ -28,7 +28,7 @@ func TestProcessesOfTheMachineAskWithoutAPort(t *testing.T) {
 		c.Addr, c.Timeout = addr, time.Minute
 		_, st, err := c.Status(context.Background())
 		if err == nil && st.Version != "1" {
-			t.Errorf("the answer is %+v", st)
+			t.Errorf(`the answer is %+v, want the version "1"`, st)
 		}
 		return err
 	}
@@ -39,7 +39,7 @@ func TestProcessesOfTheMachineAskWithoutAPort(t *testing.T) {
 	}
 	no := errors.New("it is another one")
 	if err := ask(first, Client{Check: func(net.Conn) error { return no }}); !errors.Is(err, no) || errors.Is(err, ErrUnreachable) {
-		t.Errorf("a peer that is refused: %v", err)
+		t.Errorf("a peer that is refused gives the error %v; want %v, and not %v", err, no, ErrUnreachable)
 	}
 	s.ListenAt(second)
 	if err := ask(second, Client{}); err != nil {

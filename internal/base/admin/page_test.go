@@ -49,7 +49,7 @@ func TestThePageRunsItsOwnScriptAndNoOther(t *testing.T) {
 	r := start(t, nil, nil)
 	code, body, header := r.browse(t, "/")
 	if code != 200 || header.Get("Content-Type") != "text/html; charset=utf-8" || header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
-		t.Fatalf("the page has code %d and the headers %v", code, header)
+		t.Fatalf("the page has code %d and the headers %v; want 200, HTML in UTF-8, no-store and nosniff", code, header)
 	}
 	const most = 60 << 10
 	t.Logf("the page has %d bytes, %d at most", len(body), most)
@@ -73,7 +73,7 @@ func TestThePageRunsItsOwnScriptAndNoOther(t *testing.T) {
 	}
 	for _, never := range []string{"innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "/*style*/", "/*script*/"} {
 		if strings.Contains(body, never) {
-			t.Errorf("the page contains %s", never)
+			t.Errorf("the page contains %s, want it nowhere", never)
 		}
 	}
 	outside := regexp.MustCompile(`(?:src|href)="(?:[a-z]+:)?//|url\(|@import`)
@@ -103,7 +103,7 @@ func TestOnlyTheRootIsThePage(t *testing.T) {
 	}
 	// Clients such as curl, which do not ask for HTML, get text.
 	if _, body, header := r.do(t, "GET", "/"); !strings.Contains(body, "/readyz") || header.Get("Vary") != "Accept" {
-		t.Errorf("the page has the headers %v and the body\n%s", header, body)
+		t.Errorf("want a text with /readyz in it, and Vary: Accept; got the headers %v and the body\n%s", header, body)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestAServerWithoutEventsHasNoPage(t *testing.T) {
 		answer := httptest.NewRecorder()
 		mux.ServeHTTP(answer, req)
 		if kind := answer.Header().Get("Content-Type"); answer.Code != code || kind != "text/plain; charset=utf-8" || strings.Contains(answer.Body.String(), "recent") {
-			t.Errorf("%s: %d %s\n%s", path, answer.Code, kind, answer.Body)
+			t.Errorf("%s: got %d %s; want %d, plain text in UTF-8, and no \"recent\" in it:\n%s", path, answer.Code, kind, code, answer.Body)
 		}
 	}
 }

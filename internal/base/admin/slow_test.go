@@ -60,7 +60,7 @@ func TestAStrangerCannotWriteToTheLog(t *testing.T) {
 	for _, request := range []string{"\x16\x03\x01 TLS?\r\n\r\n", "GET /?a;b HTTP/1.1\r\nHost: x\r\n\r\n", "GET  /\x00 HTTP/9\r\n\r\n"} {
 		c := dial(t, r, request)
 		if _, err := c.Read(make([]byte, 1)); err != nil {
-			t.Errorf("after %q, the read failed: %v", request, err)
+			t.Errorf("after %q, the read failed: %v, want an answer", request, err)
 		}
 	}
 	if err := r.stop(); err != nil || r.log.String() != "" {
@@ -103,7 +103,7 @@ func TestAClientThatNeverReadsHoldsNothing(t *testing.T) {
 		t.Errorf("/healthz has code %d, want 200", code)
 	}
 	if err := r.stop(); err != nil {
-		t.Errorf("Run: %v", err)
+		t.Errorf("Run returned %v, want no error", err)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestRunEndsWhenTheListenerFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Run(context.Background()); err == nil {
-		t.Error("Run on a closed listener returned nil")
+		t.Error("Run on a closed listener returned nil, want an error")
 	}
 }
 

@@ -65,7 +65,7 @@ func linked(t *testing.T, ldflags string) Info {
 	}
 	var got Info
 	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatalf("%v in %q", err, out)
+		t.Fatalf("the program printed %q, want the JSON of an Info: %v", out, err)
 	}
 	return got
 }

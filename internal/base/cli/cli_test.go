@@ -11,7 +11,7 @@ import (
 
 func TestUnexpectedComplainsAboutEach(t *testing.T) {
 	if bad := Unexpected(nil); len(bad) > 0 {
-		t.Errorf("without arguments: %v", bad)
+		t.Errorf("without arguments, the errors are %v, want none", bad)
 	}
 	want := "unexpected argument \"a b\"\nunexpected argument \"\\x1b\""
 	if got := errors.Join(Unexpected([]string{"a b", "\x1b"})...).Error(); got != want {

@@ -98,7 +98,7 @@ func TestHelpThatCannotBePrintedFails(t *testing.T) {
 	var stderr bytes.Buffer
 	code := dispatchTest(t.Context(), []string{"--help"}, Env{Program: "prog", Stdout: full{}, Stderr: &stderr})
 	if code != Failure || stderr.String() != "prog help: print: no space left on device\n" {
-		t.Errorf("exit %d, stderr %q", code, &stderr)
+		t.Errorf(`exit %d, stderr %q; want %d, "prog help: print: no space left on device\n"`, code, &stderr, Failure)
 	}
 }
 

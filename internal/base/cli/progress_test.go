@@ -15,7 +15,7 @@ func TestProgressIsShownNowAndThenAndCleared(t *testing.T) {
 		p.Read(1<<20, 100<<20)
 		p.Clear()
 		if out.Len() > 0 {
-			t.Errorf("work that takes no time shows %q", &out)
+			t.Errorf("work that takes no time shows %q, want nothing", &out)
 		}
 		time.Sleep(time.Second)
 		p.Read(2<<20, 100<<20)
@@ -53,6 +53,6 @@ func TestWithoutATerminalNoProgressIsShown(t *testing.T) {
 	p.Wait("reading")()
 	p.Clear()
 	if p != nil || out.Len() > 0 {
-		t.Errorf("without a terminal, the Progress is %v and shows %q", p, &out)
+		t.Errorf("without a terminal, the Progress is %v and shows %q; want nil and nothing", p, &out)
 	}
 }

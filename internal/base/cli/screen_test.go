@@ -26,7 +26,7 @@ func TestScreenShowsWhatATerminalWouldObey(t *testing.T) {
 			s := &Screen{w: &out}
 			for rest := []byte(text); len(rest) > 0; rest = rest[min(size, len(rest)):] {
 				if n, err := s.Write(rest[:min(size, len(rest))]); err != nil || n != min(size, len(rest)) {
-					t.Fatal(n, err)
+					t.Fatalf("Write returned %d, %v; want %d and no error", n, err, min(size, len(rest)))
 				}
 			}
 			if err := s.Flush(); err != nil || out.String() != want {

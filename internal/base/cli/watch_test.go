@@ -31,18 +31,18 @@ func watched(t *testing.T, answers ...string) (stdout, stderr string, code int) 
 
 func TestAWatchPrintsWhatHasChanged(t *testing.T) {
 	if out, errs, code := watched(t, "a\n", "a\n", "b\n", "a\n"); out != "a\nb\na\n" || errs != "" || code != OK {
-		t.Errorf("the exit status is %d, stdout %q, stderr %q", code, out, errs)
+		t.Errorf(`the exit status is %d, stdout %q, stderr %q; want %d, "a\nb\na\n" and ""`, code, out, errs, OK)
 	}
 }
 
 func TestAWatchGoesOnPastAnError(t *testing.T) {
 	if out, errs, code := watched(t, "a\n", "", "", "b\n"); out != "a\nprog status: no answer\nb\n" || errs != "" || code != OK {
-		t.Errorf("the exit status is %d, stdout %q, stderr %q", code, out, errs)
+		t.Errorf(`the exit status is %d, stdout %q, stderr %q; want %d, "a\nprog status: no answer\nb\n" and ""`, code, out, errs, OK)
 	}
 }
 
 func TestAWatchWithoutAFirstAnswerFails(t *testing.T) {
 	if out, errs, code := watched(t, "", "a\n"); out != "" || errs != "prog status: no\nprog status: answer\n" || code != Failure {
-		t.Errorf("the exit status is %d, stdout %q, stderr %q", code, out, errs)
+		t.Errorf(`the exit status is %d, stdout %q, stderr %q; want %d, "" and "prog status: no\nprog status: answer\n"`, code, out, errs, Failure)
 	}
 }

@@ -82,7 +82,7 @@ func TestAControlGroupThatIsGoneHasNoCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m, ok := g.Memory(); ok {
-		t.Errorf("a removed control group has %+v", m)
+		t.Errorf("a removed control group has %+v, want no counters", m)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestTheDeviceOfADirectory(t *testing.T) {
 		}
 	}
 	if is := kernel.DeviceOf(nil, "/"); is != "" {
-		t.Errorf("without mounts: %q", is)
+		t.Errorf("without mounts, the device is %q, want none", is)
 	}
 	own, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -86,7 +86,7 @@ func TestATickerTicksUntilItIsStopped(t *testing.T) {
 			for range 5 {
 				now := <-ticker.C
 				if !now.After(last) {
-					t.Fatalf("%v ticked after %v", now, last)
+					t.Fatalf("the ticker ticked at %v, want a tick after %v", now, last)
 				}
 				last = now
 			}
@@ -112,7 +112,7 @@ func TestTickersTickAtTheSameMoments(t *testing.T) {
 			d := interval.Nanoseconds()
 			next := nextTick(now, d)
 			if next <= now || next > now+d {
-				t.Errorf("at %d, a ticker of %v ticks at %d", now, interval, next)
+				t.Errorf("at %d, a ticker of %v ticks at %d, want a later tick, at %d at the latest", now, interval, next, now+d)
 			}
 			if off := (next - phase) % d; off != 0 {
 				t.Errorf("at %d, a ticker of %v ticks %d ns off the others, want 0", now, interval, off)

@@ -136,17 +136,17 @@ func FuzzText(f *testing.F) {
 		} {
 			got := of(s, limit)
 			if name != "Line" && len(got) > limit {
-				t.Fatalf("%s(%q, %d) has %d bytes", name, s, limit, len(got))
+				t.Fatalf("%s(%q, %d) has %d bytes, want at most the limit", name, s, limit, len(got))
 			}
 			if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 				t.Fatalf("%s(%q, %d) = %q is not printable", name, s, limit, got)
 			}
 			if again := of(got, limit); again != got {
-				t.Fatalf("%s of its own result %q is %q", name, got, again)
+				t.Fatalf("%s of its own result %q is %q, want it unchanged", name, got, again)
 			}
 		}
 		if clip := Clip(Line(s), limit); utf8.RuneCountInString(clip) > limit || !strings.HasPrefix(Line(s), strings.TrimSuffix(clip, mark)) {
-			t.Fatalf("Clip(%q, %d) = %q", Line(s), limit, clip)
+			t.Fatalf("Clip(%q, %d) = %q, want the beginning of the line, with at most as many characters", Line(s), limit, clip)
 		}
 	})
 }

@@ -13,7 +13,7 @@ func TestALineIsAllowedOnceAMinuteWithTheNumberOfThoseThatWereNot(t *testing.T) 
 	}
 	for second := range 59 {
 		if l.Allow(now.Add(time.Duration(second+1) * time.Second)) {
-			t.Fatalf("allowed again after %d s", second+1)
+			t.Fatalf("a line is allowed again after %d s, want none within a minute", second+1)
 		}
 	}
 	if skipped, ok := l.Take(now.Add(time.Minute)); !ok || skipped != 59 {

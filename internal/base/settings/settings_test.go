@@ -52,7 +52,7 @@ func FuzzParseSize(f *testing.F) {
 			t.Fatalf("ParseSize(%q) = %d, want at least 0", text, v)
 		}
 		if back, err := ParseSize(v.String()); err != nil || back != v {
-			t.Fatalf("%q is read as %d, written as %q and read back as %d, error %v", text, v, v, back, err)
+			t.Fatalf("%q is read as %d, written as %q and read back as %d, error %v; want the same size and no error", text, v, v, back, err)
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestFlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 	env := map[string]string{"ULLAGE_QUEUE": "1Mi", "ULLAGE_SYNC_INTERVAL": "3s"}
 	bad := Parse(fs, []string{"--queue", "2Mi"}, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 	if len(bad) != 0 || *size != 2*Mi || *d != 3*time.Second {
-		t.Fatalf("queue %s, interval %s, errors %v", size, d, bad)
+		t.Fatalf("queue %s, interval %s, errors %v; want 2Mi, 3s and no errors", size, d, bad)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestHelpOfGroups(t *testing.T) {
 	}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	if Declare(fs, groups); !slices.Equal(Names(fs), []string{"all", "queue", "source"}) {
-		t.Errorf("the flags are %q", Names(fs))
+		t.Errorf("the flags are %q, want all, queue and source", Names(fs))
 	}
 }
 
@@ -131,7 +131,7 @@ func TestHelpIsAtMost80ColumnsWide(t *testing.T) {
 	}
 	for line := range strings.Lines(b.String()) {
 		if len(line) > helpWidth+1 && !strings.HasPrefix(line, helpIndent+"xxx") {
-			t.Errorf("a line has %d columns: %s", len(line)-1, line)
+			t.Errorf("a line has %d columns, want at most %d: %s", len(line)-1, helpWidth, line)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestBadValueSaysHowToWriteItAndLeavesTheDefault(t *testing.T) {
 	fs, _, d := newSet()
 	bad := Parse(fs, []string{"--sync-interval", "often"}, func(string) (string, bool) { return "", false })
 	if len(bad) != 1 || bad[0].Error() != `invalid value "often" for --sync-interval: write it like 500ms, 10s or 24h` {
-		t.Errorf("errors: %v", bad)
+		t.Errorf(`the errors are %v, want only: invalid value "often" for --sync-interval: write it like 500ms, 10s or 24h`, bad)
 	}
 	if *d != time.Second {
 		t.Errorf("the value is %s, want the default", d)

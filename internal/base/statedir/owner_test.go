@@ -144,14 +144,14 @@ func TestTheNextClaimantWaitsForTheOwnersEnd(t *testing.T) {
 			var c Claimant
 			for range 3 {
 				if _, err := c.Claim(dir); !errors.Is(err, ErrOwned) || !strings.HasSuffix(err.Error(), fmt.Sprint("process ", first.Process.Pid)) {
-					t.Fatalf("the second claim: %v", err)
+					t.Fatalf("the second claim: %v, want %v, with process %d at its end", err, ErrOwned, first.Process.Pid)
 				}
 			}
 			end(t, first)
 			o := becomesOwner(t, &c, dir)
 			defer o.Close()
 			if o.Unlocked != nil || !o.Named() {
-				t.Errorf("the new owner is %+v", o)
+				t.Errorf("the new owner is %+v, want Unlocked nil and a named file", o)
 			}
 		})
 	}
@@ -272,7 +272,7 @@ func TestTheNextOwnerKnowsHowTheFormerOneEnded(t *testing.T) {
 	o := becomesOwner(t, new(Claimant), dir)
 	defer o.Close()
 	if o.Former != FormerKilled {
-		t.Errorf("after a kill: %q", o.Former)
+		t.Errorf("after a kill, the former owner is %q, want %q", o.Former, FormerKilled)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestBeatIsASignOfLife(t *testing.T) {
 	}
 	o.Beat()
 	if info, err := os.Stat(path); err != nil || time.Since(info.ModTime()) > time.Minute {
-		t.Errorf("%v, error %v", info, err)
+		t.Errorf("the owner's file is %v, error %v; want one that was modified within the last minute", info, err)
 	}
 	if !o.Named() {
 		t.Error("the file has lost its name")
@@ -335,7 +335,7 @@ func TestWhatHasTheNameOfTheOwnersFileGoes(t *testing.T) {
 			}
 			o, err := new(Claimant).Claim(dir)
 			if err != nil || o.Unlocked != nil || !o.Named() {
-				t.Fatalf("the owner is %+v, error %v", o, err)
+				t.Fatalf("the owner is %+v, error %v; want Unlocked nil, a named file and no error", o, err)
 			}
 			o.Close()
 		})
@@ -350,7 +350,7 @@ func TestOfManyClaimantsOneIsTheOwner(t *testing.T) {
 		go func() {
 			// The kernel may take some time to end a killed owner.
 			if line, err := o.said.ReadString('\n'); err != nil || line != "owner \"\" <nil>\n" && !strings.HasSuffix(line, " is dying\" <nil>\n") {
-				t.Errorf("the process printed %q, error %v", line, err)
+				t.Errorf("the process printed %q, error %v; want that it has ousted nobody, or a process that is dying", line, err)
 			}
 			owner <- o
 		}()

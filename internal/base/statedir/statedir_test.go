@@ -57,7 +57,7 @@ func TestWhatHasTheNameOfTheDirectoryGoes(t *testing.T) {
 			}
 			defer dir.Close()
 			if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-				t.Errorf("the state directory is %v, error %v", info, err)
+				t.Errorf("the state directory is %v, error %v; want a directory", info, err)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestFileThatIsMissing(t *testing.T) {
 		t.Errorf("the error is %v, want ErrNotExist", err)
 	}
 	if _, err := OpenFile(nil, "own", unix.O_RDONLY|unix.O_CREAT); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a directory, the error is %v", err)
+		t.Errorf("without a directory, the error is %v, want ErrNotExist", err)
 	}
 	f, err := OpenFile(dir, "own", unix.O_RDWR|unix.O_CREAT)
 	if err != nil {

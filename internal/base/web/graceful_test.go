@@ -76,7 +76,7 @@ func TestARequestUnderWayGetsItsAnswer(t *testing.T) {
 		t.Errorf(`the answer: %q, %v, want "done" at its end`, answer, err)
 	}
 	if err := <-stopped; err != nil {
-		t.Errorf("Stop: %v", err)
+		t.Errorf("Stop returned %v, want no error", err)
 	}
 }
 
@@ -102,10 +102,10 @@ func TestClientsThatHoldTheirConnectionsAreCutOff(t *testing.T) {
 	}
 	begin := time.Now()
 	if err := s.Stop(); err != nil {
-		t.Errorf("Stop: %v", err)
+		t.Errorf("Stop returned %v, want no error", err)
 	}
 	if d := time.Since(begin); d < within {
-		t.Errorf("Stop took %s", d)
+		t.Errorf("Stop took %s, want at least %s", d, within)
 	}
 	goleak.VerifyNone(t) // while the clients' ends are open
 	for name, c := range clients {
@@ -129,10 +129,10 @@ func TestAHandlerThatDoesNotReturnIsLeftBehind(t *testing.T) {
 		t.Errorf("Stop: %v, want %v", err, ErrHandler)
 	}
 	if d := time.Since(begin); d < 2*within {
-		t.Errorf("Stop waited only %s", d)
+		t.Errorf("Stop waited only %s, want at least %s", d, 2*within)
 	}
 	if _, err := io.Copy(io.Discard, c); err != nil {
-		t.Errorf("the client: %v", err)
+		t.Errorf("the client's read ended with %v, want no error", err)
 	}
 	waited := make(chan struct{})
 	go func() { s.Wait(); close(waited) }()
@@ -157,7 +157,7 @@ func TestAHijackedConnectionIsNotWaitedFor(t *testing.T) {
 	c := send(t, addr, request)
 	mine := <-hijacked
 	if err := s.Stop(); err != nil {
-		t.Errorf("Stop: %v", err)
+		t.Errorf("Stop returned %v, want no error", err)
 	}
 	if _, err := io.WriteString(mine, "still here"); err != nil {
 		t.Errorf("the connection was closed: %v", err)

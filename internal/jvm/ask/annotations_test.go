@@ -158,11 +158,11 @@ func TestNoSelectionGetsThroughThatIsNone(t *testing.T) {
 func checkProblems(t *testing.T, problems []Problem) {
 	t.Helper()
 	if len(problems) > maxProblems || !slices.IsSortedFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) }) {
-		t.Errorf("there are %d problems, which may not be in order: %v", len(problems), problems)
+		t.Errorf("got %d problems: %v; want at most %d, in the order of their keys", len(problems), problems, maxProblems)
 	}
 	for _, p := range problems {
 		if !strings.HasPrefix(p.Key, Prefix) || len(p.Key) > maxKey || len(p.Value) > maxValue || p.Text == "" || len(p.Text) > maxText+100 {
-			t.Errorf("a problem has %d bytes of value and %d bytes of text: %+v", len(p.Value), len(p.Text), p)
+			t.Errorf("got the problem %+v, want a key with %q, at most %d bytes of it, at most %d of value and 1 to %d of text", p, Prefix, maxKey, maxValue, maxText+100)
 		}
 		if all := p.Key + p.Value + p.Text; printable.Escaped(all, len(all)) != all {
 			t.Errorf("a problem is not printable: %q", all)
@@ -194,7 +194,7 @@ func TestExactlyTwentyProblemsHideNone(t *testing.T) {
 	}
 	_, problems := ParseRequest(annotations, nil)
 	if len(problems) != maxProblems || problems[maxProblems-1].Text != "unknown annotation" {
-		t.Errorf("there are %d problems, the last is %v", len(problems), problems[len(problems)-1])
+		t.Errorf("there are %d problems, the last is %v; want %d problems, the last an unknown annotation", len(problems), problems[len(problems)-1], maxProblems)
 	}
 }
 

@@ -34,7 +34,7 @@ ullage.dev/xlog="gc*=info"`
 	} {
 		got, problems, err := ParseAnnotations(r, knownNames)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got the error %v, want none", name, err)
 		}
 		checkRequest(t, got, problems, want)
 	}
@@ -131,7 +131,7 @@ func TestTheRestOfALongLineIsNoLine(t *testing.T) {
 		file := strings.Repeat("x", long) + `ullage.dev/log="all=trace"`
 		got, problems, err := ParseAnnotations(strings.NewReader(file), nil)
 		if got != (Request{}) || problems != nil || err != nil {
-			t.Fatalf("after %d bytes: the request is %+v, with the problems %v, error %v", long, got, problems, err)
+			t.Fatalf("after %d bytes: the request is %+v, with the problems %v, error %v; want no request, no problem and no error", long, got, problems, err)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestLiveAnnotationsAreReadBehindManyOthers(t *testing.T) {
 	b.WriteString("ullage.dev/log=\"gc\"\nullage.dev/log-for=\"never\"\nullage.dev/trigger=\"warning\"\n")
 	got, problems, err := ParseAnnotations(strings.NewReader(b.String()), nil)
 	if err != nil || !got.LogBad || got.Trigger != (Trigger{Warning: true}) {
-		t.Errorf("the request is %+v, error %v", got, err)
+		t.Errorf("the request is %+v, error %v; want a bad log, the trigger %q and no error", got, err, Trigger{Warning: true})
 	}
 	checkProblems(t, problems)
 	want := []Problem{
@@ -196,10 +196,10 @@ func TestAnEndlessFileIsBadAndTakesLittleMemory(t *testing.T) {
 		got, problems, err := ParseAnnotations(r, nil)
 		runtime.ReadMemStats(&after)
 		if err != nil || got != allBad || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB and are ignored; shorten them" {
-			t.Errorf("%.20q: the request is %+v, with the problems %v, error %v", text, got, problems, err)
+			t.Errorf("%.20q: the request is %+v, with the problems %v, error %v; want %+v, a problem with the length and no error", text, got, problems, err, allBad)
 		}
 		if r.read > maxFile+maxLine {
-			t.Errorf("%.20q: read %d bytes", text, r.read)
+			t.Errorf("%.20q: read %d bytes, want at most %d", text, r.read, maxFile+maxLine)
 		}
 		// Strings that ParseAnnotations discards at once are freed, so they do not add up.
 		if strings.Contains(text, Prefix) {
@@ -229,6 +229,6 @@ func TestAFailedReadAsksForNothing(t *testing.T) {
 	r := io.MultiReader(strings.NewReader("ullage.dev/log=\"gc\"\nullage.dev/tri"), iotest.ErrReader(broken))
 	got, problems, err := ParseAnnotations(r, nil)
 	if !errors.Is(err, broken) || problems != nil || got != allBad {
-		t.Errorf("the request is %+v, with the problems %v, error %v", got, problems, err)
+		t.Errorf("the request is %+v, with the problems %v, error %v; want %+v, no problem and the error %v", got, problems, err, allBad, broken)
 	}
 }

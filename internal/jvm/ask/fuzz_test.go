@@ -18,16 +18,16 @@ func checkSound(t *testing.T, r Request) {
 	t.Helper()
 	lasts := func(d time.Duration) bool { return d >= MinFor && d <= MaxRaise }
 	if r.Log.IsZero() != (r.Log == Raise{}) || !r.Log.IsZero() && (r.LogBad || r.Log.Check() != nil) || len(r.Log.ID) > MaxID {
-		t.Errorf("the request has log %+v", r)
+		t.Errorf("the request is %+v; want either no log or a sound log that is not bad, with an ID of at most %d bytes", r, MaxID)
 	}
 	if r.Trigger.IsZero() != (r.TriggerLog == Raise{}) || !r.Trigger.IsZero() && (r.TriggerBad || r.TriggerLog.Check() != nil) {
-		t.Errorf("the request has trigger %+v", r)
+		t.Errorf("the request is %+v; want either no trigger and no raise for it or a trigger with a sound raise that is not bad", r)
 	}
 	if r.AppLog.IsZero() != (r.AppLogFor == 0) || !r.AppLog.IsZero() && (r.AppLogBad || !lasts(r.AppLogFor)) {
-		t.Errorf("the request has app-log %+v", r)
+		t.Errorf("the request is %+v; want either no app-log and no duration or an app-log for %v to %v that is not bad", r, MinFor, MaxRaise)
 	}
 	if again, err := ParseTrigger(r.Trigger.String()); !r.Trigger.IsZero() && (err != nil || again != r.Trigger) {
-		t.Errorf("the trigger %q is not read back: %v", r.Trigger, err)
+		t.Errorf("the trigger %q is read back as %q, error %v; want the same and no error", r.Trigger, again, err)
 	}
 }
 
@@ -94,16 +94,16 @@ func FuzzParseTrigger(f *testing.F) {
 		trigger, err := ParseTrigger(text)
 		if err != nil {
 			if !trigger.IsZero() || !strings.Contains(err.Error(), "write") && !strings.Contains(err.Error(), triggerUsage) {
-				t.Errorf("ParseTrigger(%q) = %q, %v", text, trigger, err)
+				t.Errorf("ParseTrigger(%q) = %q, %v; want no trigger and an error that says what to write", text, trigger, err)
 			}
 			return
 		}
 		if trigger.IsZero() || trigger.Pause != 0 && (trigger.Pause < minPause || trigger.Pause > maxPause) {
-			t.Errorf("ParseTrigger(%q) = %+v", text, trigger)
+			t.Errorf("ParseTrigger(%q) = %+v; want a trigger, and its pause, if any, to be %v to %v", text, trigger, minPause, maxPause)
 		}
 		again, err := ParseTrigger(trigger.String())
 		if err != nil || again != trigger || again.String() != trigger.String() {
-			t.Errorf("%q is written as %q and reads back as %q, %v", text, trigger, again, err)
+			t.Errorf("%q is written as %q and reads back as %q, %v; want the same and no error", text, trigger, again, err)
 		}
 	})
 }

@@ -12,7 +12,7 @@ func TestWhoOwnsAPod(t *testing.T) {
 		{"", "", "", "/"},
 	} {
 		if kind, name := Owner(c.kind, c.name, map[string]string{"pod-template-hash": c.hash}); kind+"/"+name != c.want {
-			t.Errorf("%+v: the owner is %s/%s", c, kind, name)
+			t.Errorf("%s %s with the hash %q: the owner is %s/%s, want %s", c.kind, c.name, c.hash, kind, name, c.want)
 		}
 	}
 	if kind, name := Owner("ReplicaSet", "web-5f7", map[string]string{"rollouts-pod-template-hash": "5f7"}); kind+"/"+name != "rollout/web" {

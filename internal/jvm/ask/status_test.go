@@ -17,7 +17,7 @@ func TestKubectlDescribeShowsEachWarning(t *testing.T) {
 		text := s.Text()
 		for line := range strings.SplitSeq(text, "\n") {
 			if len(line) > 138 || !utf8.ValidString(line) {
-				t.Errorf("%s: a line has %d bytes: %q", name, len(line), line)
+				t.Errorf("%s: a line has %d bytes: %q; want at most 138 bytes of UTF-8", name, len(line), line)
 			}
 		}
 		said := strings.Join(append(s.Errors, s.Warnings...), "")

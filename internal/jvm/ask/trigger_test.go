@@ -30,7 +30,7 @@ func TestParseTrigger(t *testing.T) {
 		}
 	}
 	if zero := (Trigger{}); !zero.IsZero() || zero.String() != "" {
-		t.Errorf("the zero trigger is %q", zero)
+		t.Errorf(`the zero trigger is %q, IsZero %t; want "" and true`, zero, zero.IsZero())
 	}
 }
 

@@ -175,7 +175,7 @@ func TestDumpIsAsLongAsItsBound(t *testing.T) {
 			c := New(testConfig(tmp), tmp)
 			text, err := c.Run(t.Context(), one(t, c), cmd)
 			if len(text) != min(n, maxDump-2) || (KindOf(err) == BadReply) != (n > maxDump-2) {
-				t.Errorf("%s: got %d bytes of %d, error %v", cmd, len(text), n, err)
+				t.Errorf("%s: got %d bytes of %d, error %v; want %d bytes, and the error to be a bad reply: %t", cmd, len(text), n, err, min(n, maxDump-2), n > maxDump-2)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func TestPathLongerThanASocketAddress(t *testing.T) {
 	replying(listReply)(t, tmp)
 	c := New(testConfig(tmp), tmp)
 	if text, err := c.Run(t.Context(), one(t, c), List()); err != nil || text != listReply[2:] {
-		t.Fatalf("got %q, error %v", text, err)
+		t.Fatalf("got %q, error %v; want %q and no error", text, err, listReply[2:])
 	}
 }
 
@@ -219,9 +219,9 @@ func TestTextOfAnyCommandButListIsARefusal(t *testing.T) {
 		var e *Error
 		switch {
 		case body != "":
-			t.Errorf("%.40q: the body is %q", c.reply, body)
+			t.Errorf("%.40q: the body is %q, want none", c.reply, body)
 		case c.text == "" && err != nil, c.text != "" && (!errors.As(err, &e) || e.Kind != Refused):
-			t.Errorf("%.40q: the error is %v", c.reply, err)
+			t.Errorf("%.40q: the error is %v; want a refusal: %t", c.reply, err, c.text != "")
 		case c.text != "" && c.text != "-" && e.Text != c.text:
 			t.Errorf("%.40q: the text is %q, want %q", c.reply, e.Text, c.text)
 		}
@@ -238,15 +238,15 @@ func TestCancelledContextIsNotATimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
 	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.Canceled) || KindOf(err) == TimedOut {
-		t.Errorf("canceled while waiting: %v", err)
+		t.Errorf("canceled while waiting: got the error %v, want %v of a kind other than %q", err, context.Canceled, TimedOut)
 	}
 	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.Canceled) || KindOf(err) == TimedOut {
-		t.Errorf("canceled before the call: %v", err)
+		t.Errorf("canceled before the call: got the error %v, want %v of a kind other than %q", err, context.Canceled, TimedOut)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.DeadlineExceeded) || KindOf(err) != TimedOut {
-		t.Errorf("after the caller's deadline: %v", err)
+		t.Errorf("after the caller's deadline: got the error %v, want %v of kind %q", err, context.DeadlineExceeded, TimedOut)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestStaleSocketIsBelievedAtOnceTheSecondTime(t *testing.T) {
 	run := func() time.Duration {
 		started := time.Now()
 		if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
-			t.Fatal(err)
+			t.Fatalf("got the error %v, want one of kind %q", err, NoJVM)
 		}
 		return time.Since(started)
 	}
@@ -282,7 +282,7 @@ func TestStaleSocketIsBelievedAtOnceTheSecondTime(t *testing.T) {
 		soonest = min(soonest, run())
 	}
 	if soonest >= refusedFor {
-		t.Errorf("the later attempts took at least %v, but there was nothing to wait for", soonest)
+		t.Errorf("the later attempts took at least %v, want less than %v, because there was nothing to wait for", soonest, refusedFor)
 	}
 }
 
@@ -304,13 +304,13 @@ func TestJVMThatEndsInsteadOfAnswering(t *testing.T) {
 		}
 	}()
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
-		t.Fatal(err)
+		t.Fatalf("got the error %v, want one of kind %q", err, NoJVM)
 	}
 }
 
 func TestNothingIsSentWithoutACommand(t *testing.T) {
 	if _, err := New(testConfig(t.TempDir()), "").Run(t.Context(), JVM{}, Command{}); KindOf(err) != OtherError {
-		t.Fatal(err)
+		t.Fatalf("got the error %v, want one of kind %q", err, OtherError)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestSeveralJVMsAtOnce(t *testing.T) {
 	for _, j := range jvms {
 		all.Go(func() {
 			if _, err := c.Run(t.Context(), j, List()); err != nil || !c.Alive(j) {
-				t.Errorf("for %v, the error is %v", j, err)
+				t.Errorf("for %v, the error is %v, want none and a JVM that is alive", j, err)
 			}
 		})
 	}

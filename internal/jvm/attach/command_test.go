@@ -64,7 +64,7 @@ func TestConfigureTakesWhatItCanReadBack(t *testing.T) {
 		for _, o := range outputs {
 			c, err := Configure(o, parsed(t, "gc*=trace"))
 			if (err == nil) != (o.Err == nil) {
-				t.Errorf("%s: %q: %v, but the output has %v", r.name, o.Name, err, o.Err)
+				t.Errorf("%s: %q: got the error %v, want an error only if the output has one: %v", r.name, o.Name, err, o.Err)
 			}
 			if err == nil {
 				checkArguments(t, c, o.Name, o.Selection+",gc*=trace", o.Decorators)
@@ -123,7 +123,7 @@ func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
 	}
 	o.Name += strings.Repeat("x", MaxCommand-line(o))
 	if c, err := Configure(o, raise); err != nil || len(c.String()) != MaxCommand {
-		t.Errorf("the command has %d bytes, error %v", len(c.String()), err)
+		t.Errorf("the command has %d bytes, error %v; want %d bytes and no error", len(c.String()), err, MaxCommand)
 	}
 	o.Name += "x"
 	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes, but the JVM accepts at most 1024") {
@@ -188,6 +188,6 @@ func TestNoOtherOutputIsCreatedOrDeleted(t *testing.T) {
 		}
 	}
 	if cmd, err := Create(good, ask.Selection{}); err == nil {
-		t.Errorf("without a selection: %s", cmd)
+		t.Errorf("without a selection: the command is %s, want an error", cmd)
 	}
 }

@@ -49,7 +49,7 @@ func TestADescriptionIsBoundedAndPrintable(t *testing.T) {
 	d := ParseDescription(hostile)
 	for _, text := range []string{d.Main, d.Version, d.Flags} {
 		if text == "" || len(text) > maxFlags || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\x00\u202e") || strings.Contains(text, "secret") {
-			t.Errorf("a text is not bounded or not printable: %q", text)
+			t.Errorf("got the text %q, want 1 to %d printable bytes without the secret", text, maxFlags)
 		}
 	}
 	if text := ParseDescription(described17); strings.Contains(text.Main+text.Version+text.Collector+text.Flags, "secret") {

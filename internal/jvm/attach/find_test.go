@@ -35,7 +35,7 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 	for _, j := range jvms {
 		if j.String() != fmt.Sprintf("pid %d", j.PID) || !c.Alive(j) {
-			t.Errorf("found %v, which is %+v", j, j)
+			t.Errorf(`found %v, alive: %t; want "pid %d", which is alive`, j, c.Alive(j), j.PID)
 		}
 	}
 	c.cfg.PID = 10
@@ -44,7 +44,7 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 	c.cfg.PID = 11
 	if jvms, problems := c.Find(t.Context()); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NoJVM {
-		t.Errorf("a search for process 11 found %v, with the problems %v", jvms, problems)
+		t.Errorf("a search for process 11 found %v, with the problems %v; want no JVM and 1 problem of kind %q", jvms, problems, NoJVM)
 	}
 	c.cfg.Mode = Off
 	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
@@ -88,7 +88,7 @@ func TestDirectoryWithTooManyEntries(t *testing.T) {
 		t.Errorf("found %v, want process 1", jvms)
 	}
 	if len(problems) != maxFound || !strings.Contains(problems[0].Error(), "more than 10000 entries") {
-		t.Errorf("there are %d problems, the first is %v", len(problems), problems[0])
+		t.Errorf("there are %d problems, the first is %v; want %d, the first about more than 10000 entries", len(problems), problems[0], maxFound)
 	}
 }
 
@@ -105,14 +105,14 @@ func TestSocketThatIsReplacedIsAnotherRun(t *testing.T) {
 		t.Error("the JVM is reported as alive without its socket")
 	}
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
-		t.Errorf("a command without the socket: error %v", err)
+		t.Errorf("a command without the socket: got the error %v, want one of kind %q", err, NoJVM)
 	}
 	replying(listReply)(t, tmp) // most file systems reuse the inode number
 	if next := one(t, c); next.ID == j.ID || c.Alive(j) {
-		t.Errorf("the next run has ID %q, and the first had %q; the first is alive: %v", next.ID, j.ID, c.Alive(j))
+		t.Errorf("the next run has ID %q, and the first had %q; the first is alive: %v; want another ID and false", next.ID, j.ID, c.Alive(j))
 	}
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
-		t.Errorf("a command for one run went to another: %v", err)
+		t.Errorf("a command for the first run: got the error %v, want one of kind %q, not an answer of the next run", err, NoJVM)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestHowAJVMEndedIsSeenByItsSocket(t *testing.T) {
 func TestMissingDirectory(t *testing.T) {
 	cfg := testConfig(filepath.Join(t.TempDir(), "missing"))
 	if _, problems := New(cfg, "").Find(t.Context()); len(problems) != 1 || KindOf(problems[0]) != OtherError {
-		t.Errorf("the problems are %v", problems)
+		t.Errorf("the problems are %v, want 1 of kind %q", problems, OtherError)
 	}
 	cfg.Mode = Auto
 	if _, problems := find(t, New(cfg, "")); len(problems) != 0 {
@@ -185,7 +185,7 @@ func TestShipsOfASocketGoesByThePath(t *testing.T) {
 		{"/", "file=/gc.log", true},
 	} {
 		if got := New(testConfig("/tmp"), c.source).Ships(JVM{PID: 1}, Output{Name: c.name}); got != c.want {
-			t.Errorf("source %s, output %s: shipped is %v", c.source, c.name, got)
+			t.Errorf("source %s, output %s: shipped is %v, want %v", c.source, c.name, got, c.want)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestAttachDisabled(t *testing.T) {
 		{"java\x00" + on + "x\x00Main\x00", "X=" + on + "\x00", false},
 	} {
 		if got := attachDisabled(c.cmdline, c.environ); got != c.want {
-			t.Errorf("command line %q, environment %q: disabled is %v", c.cmdline, c.environ, got)
+			t.Errorf("command line %q, environment %q: disabled is %v, want %v", c.cmdline, c.environ, got, c.want)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf(`the errors are %v, want 1 in bad and "use auto, shared-tmp, process-namespace or off" in it`, bad)
 	}
 	if cfg.Mode != Auto || cfg.Tmp != "/jvm" {
-		t.Errorf("the settings are %+v", cfg)
+		t.Errorf("the settings are %+v, want the mode %s and the directory /jvm", cfg, Auto)
 	}
 	if bad := (Config{Mode: "x", PID: -1}).Validate(); len(bad) != 4 {
 		t.Errorf("the errors are %v, want 4", bad)
@@ -248,7 +248,7 @@ func TestConfig(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	if KindOf(nil) != "" || KindOf(os.ErrClosed) != OtherError || KindOf(fmt.Errorf("x: %w", &Error{Kind: NoJVM})) != NoJVM {
-		t.Error("KindOf returns a wrong kind")
+		t.Errorf(`KindOf returns a wrong kind, want "" for no error, %q for a foreign error and %q for a wrapped one`, OtherError, NoJVM)
 	}
 	seen := map[Kind]bool{}
 	for _, k := range Kinds() {
@@ -279,6 +279,6 @@ func TestAKnownJVMIsNotLeftOut(t *testing.T) {
 		sockets(t, tmp, fmt.Sprintf(".java_pid%d", n+100))
 	}
 	if again, _ := c.Find(t.Context(), jvms[0].ID); len(again) != maxFound || again[0] != jvms[0] {
-		t.Errorf("found %v", again)
+		t.Errorf("found %d JVMs: %v; want %d, of which the first is the known %v", len(again), again, maxFound, jvms[0])
 	}
 }

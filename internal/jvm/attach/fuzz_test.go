@@ -15,16 +15,16 @@ func FuzzParseSelection(f *testing.F) {
 		s, err := ask.ParseSelection(text)
 		if err != nil {
 			if !s.IsZero() {
-				t.Fatalf("the selection is %q with the error %v", s, err)
+				t.Fatalf("the selection is %q with the error %v, want none with an error", s, err)
 			}
 			return
 		}
 		got := s.String()
 		if len(got) == 0 || len(got) > 512 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789_+*=,") != "" || strings.Contains(got, "=off") {
-			t.Fatalf("%q is parsed as %q", text, got)
+			t.Fatalf("%q is parsed as %q, want 1 to 512 bytes of lower-case names and levels without =off", text, got)
 		}
 		if again, err := ask.ParseSelection(got); err != nil || again != s {
-			t.Fatalf("%q is parsed as %q, error %v", got, again, err)
+			t.Fatalf("%q is parsed as %q, error %v; want the same and no error", got, again, err)
 		}
 		// The selection must differ only in the level from a selection that a JVM lists.
 		if err := checkListed("all=off,x=info," + strings.ReplaceAll(got, "all=", "y=")); err != nil {
@@ -46,11 +46,11 @@ func FuzzParseList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		outputs, err := ParseList(text)
 		if (err == nil) == (len(outputs) == 0) || len(outputs) > maxOutputs {
-			t.Fatalf("got %d outputs, error %v", len(outputs), err)
+			t.Fatalf("got %d outputs, error %v; want either 1 to %d outputs or an error", len(outputs), err, maxOutputs)
 		}
 		for i, o := range outputs {
 			if o.Err == nil && (o.Index != i || !strings.Contains(text, o.Name)) {
-				t.Fatalf("output %d is %+v", i, o)
+				t.Fatalf("output %d is %+v, want this index and a name that is in the list", i, o)
 			}
 			for _, s := range []ask.Selection{{}, raise} {
 				c, err := Configure(o, s)
@@ -58,7 +58,7 @@ func FuzzParseList(f *testing.F) {
 					continue
 				}
 				if o.Err != nil {
-					t.Fatalf("the command is %s for %+v", c, o)
+					t.Fatalf("the command is %s for %+v, want an error, because the output has one", c, o)
 				}
 				what := strings.TrimSuffix(o.Selection+","+s.String(), ",")
 				checkArguments(t, c, o.Name, what, o.Decorators)
@@ -87,11 +87,11 @@ func checkArguments(t *testing.T, c Command, output, what, decorators string) {
 	line := c.String()
 	rest, ok := strings.CutPrefix(line, "VM.log ")
 	if !ok || len(line) > MaxCommand || strings.ContainsAny(line, "\n\r\x00") {
-		t.Fatalf("the command is %q", line)
+		t.Fatalf("the command is %q, want VM.log and its arguments in one line of at most %d bytes", line, MaxCommand)
 	}
 	got := arguments(t, rest)
 	if len(got) != 3 || got["output"] != output || got["what"] != what || got["decorators"] != decorators {
-		t.Fatalf("command %q has arguments %q", line, got)
+		t.Fatalf("command %q has the arguments %q, want only output %q, what %q and decorators %q", line, got, output, what, decorators)
 	}
 }
 

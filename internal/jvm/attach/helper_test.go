@@ -120,7 +120,7 @@ func (p *standin) end(t *testing.T) int {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil {
-		t.Errorf("the process said %q at its end", line)
+		t.Errorf("the process said %q at its end, want a number", line)
 	}
 	return n
 }

@@ -209,7 +209,7 @@ func TestParseListFails(t *testing.T) {
 		many[i] = fmt.Sprintf(" #%d: file=%d all=off,gc=info none", i, i)
 	}
 	if outputs, err := ParseList(listOf(many[:maxOutputs]...)); err != nil || len(outputs) != maxOutputs || outputs[maxOutputs-1].Err != nil {
-		t.Errorf("got %d outputs, error %v", len(outputs), err)
+		t.Errorf("got %d outputs, error %v; want %d, the last without an error, and no error", len(outputs), err, maxOutputs)
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "no section"},

@@ -40,14 +40,14 @@ func TestWhereAJVMFindsTheSource(t *testing.T) {
 	must(t, err)
 	for _, path := range []string{source, link} {
 		if is, err := New(testConfig(""), path).SourcePath(j); err != nil || is != path {
-			t.Errorf("%s: the path is %q, error %v", path, is, err)
+			t.Errorf("%s: the path is %q, error %v; want the same path and no error", path, is, err)
 		}
 	}
 	if is, err := New(testConfig(""), "/dev/shm").SourcePath(JVM{PID: 1}); err != nil || is != "/dev/shm" {
 		t.Errorf(`for a socket alone, the path is %q, error %v, want "/dev/shm"`, is, err)
 	}
 	if is, err := New(testConfig(""), filepath.Join(source, "missing")).SourcePath(j); err == nil {
-		t.Errorf("for a missing source, the path is %q", is)
+		t.Errorf("for a missing source, the path is %q, want an error", is)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestWhoListensBesideAnOutput(t *testing.T) {
 	j := JVM{PID: p.Process.Pid, host: p.Process.Pid}
 	o := Output{Name: "file=" + dir + "/gc-%p.log"}
 	if pid, listens := j.ListenerBeside(o, "s"); listens {
-		t.Errorf("before anything listens, got process %d", pid)
+		t.Errorf("before anything listens, got process %d, want none", pid)
 	}
 	l, err := net.Listen("unix", filepath.Join(dir, "s"))
 	must(t, err)
@@ -67,6 +67,6 @@ func TestWhoListensBesideAnOutput(t *testing.T) {
 	l.Close()
 	must(t, os.WriteFile(filepath.Join(dir, "s"), nil, 0o600))
 	if pid, listens := j.ListenerBeside(o, "s"); listens {
-		t.Errorf("for a regular file, got process %d", pid)
+		t.Errorf("for a regular file, got process %d, want none", pid)
 	}
 }

@@ -25,7 +25,7 @@ func inProcesses(source string) *Client {
 func list1(t *testing.T, c *Client, j JVM) {
 	t.Helper()
 	if text, err := c.Run(t.Context(), j, List()); err != nil || text != listReply[2:] {
-		t.Fatalf("the list is %q, error %v", text, err)
+		t.Fatalf("the list is %q, error %v; want %q and no error", text, err, listReply[2:])
 	}
 }
 
@@ -35,7 +35,7 @@ func TestProcessThatDoesNotListenIsAskedToOnce(t *testing.T) {
 	c := inProcesses(source)
 	j := one(t, c)
 	if j.PID != p.Process.Pid || j.String() != fmt.Sprintf("pid %d", p.Process.Pid) || !c.Alive(j) {
-		t.Errorf("found %v, which is %+v", j, j)
+		t.Errorf(`found %v, alive: %t; want "pid %d", which is alive`, j, c.Alive(j), p.Process.Pid)
 	}
 	list1(t, c, j)
 	list1(t, c, j)
@@ -49,7 +49,7 @@ func TestProcessThatDoesNotListenIsAskedToOnce(t *testing.T) {
 		t.Errorf("the process received SIGQUIT %d times, want 1", n)
 	}
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM || c.Alive(j) {
-		t.Errorf("after the end of the process: error %v", err)
+		t.Errorf("after the end of the process: got the error %v, alive: %t; want an error of kind %q and false", err, c.Alive(j), NoJVM)
 	}
 }
 
@@ -95,12 +95,12 @@ func TestProcessThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	j := one(t, c)
 	for range 3 {
 		if _, err := c.Run(t.Context(), j, List()); KindOf(err) != Disabled {
-			t.Fatal(err)
+			t.Fatalf("got the error %v, want one of kind %q", err, Disabled)
 		}
 	}
 	c.failed[j.ID] = time.Now().Add(-retryAfter - time.Second)
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != Disabled {
-		t.Fatal(err)
+		t.Fatalf("got the error %v, want one of kind %q", err, Disabled)
 	}
 	if n := p.end(t); n != 2 {
 		t.Errorf("the process received SIGQUIT %d times, want one before and one after the waiting time", n)
@@ -119,7 +119,7 @@ func TestNoSignalWhereItWouldDoHarm(t *testing.T) {
 			p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", env)
 			c := inProcesses(source)
 			if _, err := c.Run(t.Context(), one(t, c), List()); KindOf(err) != Disabled {
-				t.Error(err)
+				t.Errorf("got the error %v, want one of kind %q", err, Disabled)
 			}
 			if n := p.end(t); n != 0 {
 				t.Errorf("the process received SIGQUIT %d times, want none", n)
@@ -213,7 +213,7 @@ func TestProcessWhoseSocketIsThatOfAnother(t *testing.T) {
 	go serve(l, func(net.Conn) { t.Error("a request was sent to another process") })
 	c := inProcesses(source)
 	if _, err := c.Run(t.Context(), one(t, c), List()); KindOf(err) != OtherError {
-		t.Error(err)
+		t.Errorf("got the error %v, want one of kind %q", err, OtherError)
 	}
 	if n := p.end(t); n != 0 {
 		t.Errorf("the process received SIGQUIT %d times, want none", n)
@@ -228,10 +228,10 @@ func TestProcessWithSomethingElseInTheSocketsPlace(t *testing.T) {
 	vacate(t, "/tmp", p.Process.Pid)
 	must(t, os.Symlink("/dev/null", "/tmp/"+socketName(p.Process.Pid)))
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NotASocket {
-		t.Error(err)
+		t.Errorf("got the error %v, want one of kind %q", err, NotASocket)
 	}
 	if jvms, problems := find(t, c); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NotASocket {
-		t.Errorf("found %v, with the problems %v", jvms, problems)
+		t.Errorf("found %v, with the problems %v; want no JVM and 1 problem of kind %q", jvms, problems, NotASocket)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestProcessInItsOwnRootAndNamespace(t *testing.T) {
 		"file=gc.log": false, "file=" + source + "/gc.log": false, "file=/missing/gc.log": false, "file=/src/gc.log/x": false, "stdout": false,
 	} {
 		if got := c.Ships(j, Output{Name: name}); got != want {
-			t.Errorf("%s: shipped is %v", name, got)
+			t.Errorf("%s: shipped is %v, want %v", name, got, want)
 		}
 	}
 	if inProcesses(outside).Ships(j, Output{Name: "file=/out/gc.log"}) {

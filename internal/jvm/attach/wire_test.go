@@ -31,7 +31,7 @@ func TestParseReply(t *testing.T) {
 	} {
 		status, body, err := parseReply([]byte(c.reply))
 		if status != c.status || body != c.body || err == nil != c.ok {
-			t.Errorf("%.40q: the status is %d, the body %.40q, error %v", c.reply, status, body, err)
+			t.Errorf("%.40q: the status is %d, the body %.40q, error %v; want %d, %.40q and no error: %t", c.reply, status, body, err, c.status, c.body, c.ok)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func FuzzParseReply(f *testing.F) {
 			return
 		}
 		if !strings.HasSuffix(string(reply), "\n"+body) || len(reply)-len(body) > len("-2147483648\n") {
-			t.Errorf("the reply %q has the body %q", reply, body)
+			t.Errorf("the reply %q has the body %q, want all that follows a first line of a status", reply, body)
 		}
 	})
 }
@@ -61,7 +61,7 @@ func FuzzProc(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stat, text, cmdline, environ string) {
 		_, _ = parseStat(stat)
 		if s, err := parseStatus(text); err == nil && (s.pid < 0 || s.threads < 0) {
-			t.Errorf("%q: the status is %+v", text, s)
+			t.Errorf("%q: the status is %+v, want no number of a process or of threads below 0", text, s)
 		}
 		attachDisabled(cmdline, environ)
 	})

@@ -68,7 +68,7 @@ func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 func stays(t *testing.T, w *Witness) {
 	t.Helper()
 	if how, gone := w.Gone(); gone {
-		t.Errorf("the run has already ended: %q", how)
+		t.Errorf("the run has already ended: %q; want it to run", how)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestHowAProcessWithoutASocketEndedIsNotKnown(t *testing.T) {
 	stays(t, w)
 	p.end(t)
 	if how, gone := w.Gone(); !gone || how != "" {
-		t.Errorf("got %q, gone %v", how, gone)
+		t.Errorf(`got %q, gone %v; want "" and true`, how, gone)
 	}
 }
 

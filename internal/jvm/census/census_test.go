@@ -61,7 +61,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	e.look(t.Context())
 	want := []string{"pid 7: /data/gc.log", "pid 7: relative.log"}
 	if diff := cmp.Diff(want, e.Files()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the files (-want +got):\n%s", diff)
 	}
 	if n := testutil.ToFloat64(e.gauge); n != 2 {
 		t.Errorf("the gauge is %v, want 2", n)
@@ -72,7 +72,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	// The JVM is sent only one command, a list.
 	e.look(t.Context())
 	if got := ours.Sent(0); !slices.Equal(got, []string{"VM.log list"}) {
-		t.Errorf("the JVM was sent %q", got)
+		t.Errorf("the JVM was sent %q, want one list and nothing else", got)
 	}
 	if strings.Count(log.String(), "logs outside the source") != 2 {
 		t.Error("the warnings were logged again")
@@ -97,6 +97,6 @@ func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
 		e.look(t.Context())
 	}
 	if n := len(j.Sent(0)); n != maxAsked || len(e.Files()) != 0 {
-		t.Errorf("the JVM was asked %d times, and the files are %q", n, e.Files())
+		t.Errorf("the JVM was asked %d times, and the files are %q; want %d times and no file", n, e.Files(), maxAsked)
 	}
 }

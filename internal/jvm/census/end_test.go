@@ -77,11 +77,11 @@ func TestTheLongestExplanationFitsIntoAMark(t *testing.T) {
 	for _, hits := range []uint64{0, 1} {
 		e := evidence{how: "killed", heap: huge, memory: kernel.Memory{Limit: 1023 * mib, Peak: 3000 * mib, Kills: 100, Hits: hits}, group: visible, tmpfs: 1023 * mib}
 		if _, why := e.judge(); len(why) > most || !strings.Contains(why, "besides") {
-			t.Errorf("the text has %d bytes: %s", len(why), why)
+			t.Errorf(`the text has %d bytes: %s; want at most %d, with "besides" in it`, len(why), why, most)
 		}
 	}
 	if _, why := (evidence{how: "killed", heap: huge, memory: kernel.Memory{Limit: 1023 * mib, Peak: 1023 * mib}, group: visible, tmpfs: 1023 * mib}).judge(); len(why) > most {
-		t.Errorf("the text has %d bytes: %s", len(why), why)
+		t.Errorf("the text has %d bytes: %s; want at most %d", len(why), why, most)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestStartsAndEndsOfJVMsAreMarkedOnce(t *testing.T) {
 	must(t, os.Remove(j.Socket()))
 	look()
 	if len(census.members) != 1 {
-		t.Errorf("%d JVMs are still remembered", len(census.members))
+		t.Errorf("%d JVMs are still remembered, want 1", len(census.members))
 	}
 	j.Start()
 	look()

@@ -46,7 +46,7 @@ func TestTheLongestListIsDecoded(t *testing.T) {
 	}
 	again, err := decodeReply(text)
 	if err != nil || !reflect.DeepEqual(again, r) {
-		t.Errorf("a list of %d bytes is not decoded: %v", len(text), err)
+		t.Errorf("a list of %d bytes is decoded with the error %v; want the same list and no error", len(text), err)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestAnOlderOwnerIsToldApart(t *testing.T) {
 	t.Parallel()
 	answer := Reply{Errors: []string{`decode the request: json: unknown field "stream"`}}
 	if err := (Request{Verb: VerbSet, Raise: ask.Raise{Stream: "gc.log"}}).tooOld(answer); err == nil || !strings.Contains(err.Error(), "older") {
-		t.Error(err)
+		t.Errorf(`got the error %v, want "older" in it`, err)
 	}
 	for _, r := range []Request{{Verb: VerbSet}, {Verb: VerbReset}} {
 		if err := r.tooOld(answer); err != nil {

@@ -119,7 +119,7 @@ func TestARaisedLimitHasTheRoomOfTheLimitBefore(t *testing.T) {
 					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: %v exceeds %v, want %v as without a log", options, limit/mi, log/mi, after, after.Exceeds(), without)
 				}
 				if offered := strings.HasPrefix(before.Advice(raise), raise); offered == without {
-					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: the advice %q names the raise, which is not enough: %v", options, limit/mi, log/mi, before.Advice(raise), without)
+					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: the advice %q offers the raise: %t, want %t", options, limit/mi, log/mi, before.Advice(raise), offered, !without)
 				}
 				pinned := options
 				if before.HeapGrows() {

@@ -149,7 +149,7 @@ func FuzzDevices(f *testing.F) {
 		n, _ := k.devices(&list, "8:0")
 		for i := range list[:n] {
 			if d := &list[i]; d.done < 0 || d.waited < 0 || d.busy < 0 || !isName([]byte(d.String())) {
-				t.Errorf("got %+v from %q", d, text)
+				t.Errorf("got %+v from %q, want a valid name and no figure below 0", d, text)
 			}
 		}
 	})

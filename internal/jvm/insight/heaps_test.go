@@ -32,6 +32,6 @@ func TestTheLastHeapIsThatOfTheJVMThatRan(t *testing.T) {
 		t.Errorf("for the JVM that runs now: %+v, want Used 5 MiB", got)
 	}
 	if got := r.Heap("other.log", ran); got != (Heap{}) {
-		t.Errorf("for a stream that does not exist: %+v", got)
+		t.Errorf("for a stream that does not exist: %+v, want none", got)
 	}
 }

@@ -127,7 +127,7 @@ func TestEachStopIsHandedOn(t *testing.T) {
 	for i, line := range r.sample("g1-jdk25.log") {
 		before := stops
 		if r.read("gc.log", line); stops-before > 1 || stops > before && !strings.Contains(line, "Safepoint") {
-			t.Errorf("line %d passed on %d stops: %s", i, stops-before, line)
+			t.Errorf("line %d passed on %d stops, want at most 1, and none unless the line has a safepoint: %s", i, stops-before, line)
 		}
 	}
 	if stops != 11 || pauses != 11 {
@@ -174,14 +174,14 @@ func TestMetricsOfARealLog(t *testing.T) {
 	}
 	recent := r.Recent()
 	if len(recent) < 11 || recent[0].End.Before(recent[1].End) || recent[0].Stream != "gc.log" {
-		t.Errorf("got %d recent stops: %+v", len(recent), recent)
+		t.Errorf("got %d recent stops: %+v; want at least 11 of gc.log, the latest first", len(recent), recent)
 	}
 }
 
 func TestEveryCollectorHasItsName(t *testing.T) {
 	for name, gc := range map[string]string{"z-jdk25.log": "ZGC generational", "z-jdk17.log": "ZGC", "shenandoah-jdk17.log": "Shenandoah", "g1-jdk17.log": "G1"} {
 		r := newRig(t)
-		r.read("gc.log", "[0.001s][info][gc] Using "+strings.TrimSuffix(map[string]string{"Z": "The Z Garbage Collector", "S": "Shenandoah", "G": "G1"}[gc[:1]], "\n"))
+		r.read("gc.log", "[0.001s][info][gc] Using "+map[string]string{"Z": "The Z Garbage Collector", "S": "Shenandoah", "G": "G1"}[gc[:1]])
 		r.read("gc.log", r.sample(name)...)
 		r.settle()
 		r.want(1, "ullage_jvm_starts_total")
@@ -202,13 +202,13 @@ func TestSeriesAreBoundedWhateverTheLogHas(t *testing.T) {
 	}
 	for _, name := range []string{"ullage_jvm_gc_pause_duration_seconds", "ullage_jvm_safepoint_duration_seconds", "ullage_jvm_gc_concurrent_duration_seconds", "ullage_jvm_heap_after_gc_bytes"} {
 		if n := r.series(name); n == 0 || n > maxSeries+1 {
-			t.Errorf("%s has %d series", name, n)
+			t.Errorf("%s has %d series, want 1 to %d", name, n, maxSeries+1)
 		}
 	}
 	r.want(5000, "ullage_jvm_gc_pause_duration_seconds")
 	r.want(5000, "ullage_jvm_safepoint_duration_seconds", "operation=other")
 	if len(r.streams) > maxStreams {
-		t.Errorf("%d streams are followed", len(r.streams))
+		t.Errorf("%d streams are followed, want at most %d", len(r.streams), maxStreams)
 	}
 }
 

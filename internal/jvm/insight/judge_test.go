@@ -87,7 +87,7 @@ func TestVerdicts(t *testing.T) {
 			}
 			r.want(sum, "ullage_jvm_stalls_suspected_total")
 			if recent := r.Recent(); len(recent) != 1 || recent[0].Verdict != test.want {
-				t.Errorf("the recent stops are %+v", recent)
+				t.Errorf("the recent stops are %+v, want 1 with the verdict %q", recent, test.want)
 			}
 			if got := strings.Contains(r.log.String(), "verdict="+string(test.want)); test.want != "" && !got {
 				t.Errorf("want the verdict in the log %q", r.log.String())

@@ -38,7 +38,7 @@ const adoptedOutput = "/gc-%p.log all=off,gc*=debug,safepoint=info time,uptime,l
 func (r *rig) adopted(j *fakejvm.JVM, before string) {
 	r.t.Helper()
 	if is := j.List(); is != before+" #3: file="+r.cfg.Source+adoptedOutput {
-		r.t.Errorf("the JVM lists\n%s, and before the adoption it listed\n%s", is, before)
+		r.t.Errorf("the JVM lists\n%s\nwant\n%s", is, before+" #3: file="+r.cfg.Source+adoptedOutput)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
 		r.released(j, before)
 		hasError(t, p.Status(), words)
 		if st := p.Status(); len(st.JVMs) != 1 || !strings.Contains(st.JVMs[0].Error, words) {
-			t.Errorf("the status is %+v", st)
+			t.Errorf("the status is %+v, want 1 JVM with %q in its error", st, words)
 		}
 		spared(p, j)
 		drains(p)
@@ -274,7 +274,7 @@ func TestASuccessorGoesOnWithTheOutput(t *testing.T) {
 	p := r.settle()
 	r.adopted(j, before)
 	if sent := j.Sent(n); len(sent) != 1 || sent[0] != fakejvm.ListCommand {
-		t.Errorf("the JVM was sent %q", sent)
+		t.Errorf("the JVM was sent %q, want one list and nothing else", sent)
 	}
 	drains(p)
 	r.released(j, before)
@@ -332,7 +332,7 @@ func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 	}
 	for _, cmd := range j.Sent(0) {
 		if cmd != fakejvm.ListCommand {
-			t.Errorf("the JVM was sent %q", cmd)
+			t.Errorf("the JVM was sent %q, want only lists", cmd)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func TestAForgedAdoptionHarmsNothing(t *testing.T) {
 func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
 	r, j, before := foreign(t)
 	if _, err := Restore(t.Context(), r.cfg.Config); !errors.Is(err, control.ErrNoOwner) {
-		t.Errorf("with nothing to restore: error %v", err)
+		t.Errorf("with nothing to restore: got the error %v, want %v", err, control.ErrNoOwner)
 	}
 	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
 	r.annotate("log", "gc*=trace")

@@ -42,7 +42,7 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		st := p.Status()
 		if st.Cause != plan.FromAnnotation || !st.Raise.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
-			t.Errorf("%q: the status is %+v", c.bad, st)
+			t.Errorf("%q: the status is %+v, want the raise of the annotation until %s, 1 problem, of %s, and no error", c.bad, st, until, c.key)
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
 		p.log.says(t, 1, "bad annotation")
@@ -50,12 +50,12 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		p = r.process() // a restart does not change the raise either
 		p.step()
 		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
-			t.Errorf("%q, after a restart: the status is %+v; the JVM was sent %q", c.bad, st, j.Sent(2))
+			t.Errorf("%q, after a restart: the status is %+v; the JVM was sent %q; want the raise until %s and no command", c.bad, st, j.Sent(2), until)
 		}
 		r.annotate("log", "gc*=debug", "log-for", "1h")
 		p.step()
 		if st := p.Status(); len(st.Problems) != 0 || !st.Raise.Until.Equal(until) {
-			t.Errorf("%q, after the correction: the status is %+v", c.bad, st)
+			t.Errorf("%q, after the correction: the status is %+v, want no problem and the raise until %s", c.bad, st, until)
 		}
 		p.hasMetric(0, "ullage_annotation_problems")
 		r.restored(p, j)
@@ -121,7 +121,7 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 			p.step()
 		}
 		if st := p.Status(); st.Cause != plan.FromAnnotation || j.Count() != 2 {
-			t.Errorf("%s: the status is %+v; the JVM was sent %q", name, st, j.Sent(2))
+			t.Errorf("%s: the status is %+v; the JVM was sent %q; want the raise of the annotation and no command", name, st, j.Sent(2))
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
 		p.log.says(t, 1, "cannot read the annotations")
@@ -181,7 +181,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	n := newAnnotations(r.cfg.Annotations, nil)
 	lab.AsNobody(t, func() { n.poll(time.Now()) })
 	if n.err == nil || !n.unknown || !strings.Contains(n.err.Error(), "permission denied") {
-		t.Fatalf("the error is %v, the request %+v", n.err, n.request)
+		t.Fatalf(`the error is %v, the request %+v, unknown: %t; want an error with "permission denied" and true`, n.err, n.request, n.unknown)
 	}
 	if n.poll(time.Now()); n.err != nil || n.request.Log.Selection.String() != "gc*=debug" {
 		t.Errorf(`once the file can be read, the error is %v, the request %+v, want no error and "gc*=debug"`, n.err, n.request)
@@ -206,7 +206,7 @@ ullage.dev/save="one"
 	wanted := n.request
 	wanted.LogBad, wanted.TriggerBad, wanted.AppLogBad, wanted.AdoptedBad, wanted.SaveBad = false, false, false, false, false
 	if wanted != before || before.Save != "one" || !before.SaysAdopted || before.AppLog.IsZero() || len(n.problems) != 1 {
-		t.Errorf("the request is %+v, with the problems %v; before, it was %+v", n.request, n.problems, before)
+		t.Errorf("the request is %+v, with the problems %v; want 1 problem and, but for what is now bad, save, adopted and app-log of %+v", n.request, n.problems, before)
 	}
 }
 

@@ -65,10 +65,10 @@ func TestTheApplicationIsRaisedByAnAnnotation(t *testing.T) {
 		var want loggers.Levels
 		must(t, want.UnmarshalText([]byte(step.want)))
 		if !a.has(want) {
-			t.Errorf("%s: the application is asked for %v", step.name, a.to)
+			t.Errorf("%s: the application is asked for %v, want %v", step.name, a.to, want)
 		}
 		if shown := p.Status().App.Level; shown != step.want {
-			t.Errorf("%s: the status shows %q", step.name, shown)
+			t.Errorf("%s: the status shows %q, want %q", step.name, shown, step.want)
 		}
 		if step.mark != "" {
 			m.Gives(t, step.mark)
@@ -99,13 +99,13 @@ func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
 		p.step()
 	}
 	if !a.is(ul.Unknown) {
-		t.Errorf("the application is asked for %v again", a.to)
+		t.Errorf("the application is asked for %v again, want no level", a.to)
 	}
 	m.Gives(t)
 	r.annotate("app-log", "debug", "app-log-for", "1s", "app-log-id", "again")
 	p.step()
 	if got := p.Status().App.ID; !a.is(ul.Debug) || got != "again" {
-		t.Errorf("with another ID, the application is asked for %v by ID %q", a.to, got)
+		t.Errorf(`with another ID, the application is asked for %v by ID %q, want debug by ID "again"`, a.to, got)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	p = r.process()
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("the application is asked for %v", a.to)
+		t.Errorf("the application is asked for %v, want no level", a.to)
 	}
 	m.Gives(t, `app-level-restored level=debug why="the annotation is gone"`)
 }
@@ -145,14 +145,14 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	c := r.command()
 	until, err := c.SetApp(t.Context(), loggers.Of(ul.Trace), time.Hour)
 	if left := time.Until(until); err != nil || !a.is(ul.Trace) || left > time.Hour || left < time.Hour-patience {
-		t.Fatalf("the raise ends at %s, error %v; the application is asked for %v", until, err, a.to)
+		t.Fatalf("the raise ends at %s, error %v; the application is asked for %v; want an end in %s, no error and trace", until, err, a.to, time.Hour)
 	}
 	if st := p.Status().App; st.Level != "trace" || !st.Until.Equal(until) {
-		t.Errorf("the status is %+v", st)
+		t.Errorf("the status is %+v, want trace until %s", st, until)
 	}
 	m.Gives(t, `app-level-raised level=trace why="ullage levels set" by="uid \d+(, pid \d+)?" until=\S+`)
 	if _, err := c.SetApp(t.Context(), loggers.Of(ul.Debug), 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
-		t.Errorf("error %v; the application is asked for %v", err, a.to)
+		t.Errorf("error %v; the application is asked for %v; want no error and debug", err, a.to)
 	}
 	m.Take()
 	within(t, patience, "the annotation's raise is in effect again", func() bool { return a.is(ul.Info) })
@@ -161,17 +161,17 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	m.Take()
 	_, ended, err := c.Reset(t.Context())
 	if err != nil || ended != loggers.Of(ul.Trace) || !a.is(ul.Unknown) {
-		t.Errorf("error %v; a raise to %v ended, and the application is asked for %v", err, ended, a.to)
+		t.Errorf("error %v; a raise to %v ended, and the application is asked for %v; want no error, trace and no level", err, ended, a.to)
 	}
 	m.Gives(t, `app-level-restored level=trace why="ullage levels reset"`)
 	if _, ended, err = c.Reset(t.Context()); err != nil || !ended.IsZero() {
-		t.Errorf("error %v; the second reset ended a raise to %v", err, ended)
+		t.Errorf("error %v; the second reset ended a raise to %v; want no error and no raise", err, ended)
 	}
 	must(t, stop())
 	p = r.process() // the annotation is still there
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("the application is asked for %v again", a.to)
+		t.Errorf("the application is asked for %v again, want no level", a.to)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestACommandsRaiseOfTheApplicationOutlivesAKillButNoDrain(t *testing.T) {
 	p = r.process()
 	p.step()
 	if !a.is(ul.Unknown) {
-		t.Errorf("the application is asked for %v", a.to)
+		t.Errorf("the application is asked for %v, want no level", a.to)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestADrainRestoresTheApplication(t *testing.T) {
 	within(t, patience, "the application is raised", func() bool { return a.is(ul.Debug) })
 	must(t, stop())
 	if !a.is(ul.Unknown) {
-		t.Errorf("the application is asked for %v", a.to)
+		t.Errorf("the application is asked for %v, want no level", a.to)
 	}
 	p.log.says(t, 1, plan.WhyDrained)
 	r.process().step()
@@ -224,7 +224,7 @@ func TestASavedRaiseOfTheApplicationIsNotTrusted(t *testing.T) {
 		"bad level":    `{"raises":{},"jvms":{},"app":{"level":"loud"}}`,
 	} {
 		if s, err := plan.Parse([]byte(text), time.Now()); err == nil || s != nil && (s.App != nil || s.AppSet != nil) {
-			t.Errorf("%s: the state is %+v, error %v", name, s, err)
+			t.Errorf("%s: the state is %+v, error %v; want an error and no raise of the application", name, s, err)
 		}
 	}
 	r, a, _ := application(t)
@@ -241,6 +241,6 @@ func TestASavedRaiseOfTheApplicationIsNotTrusted(t *testing.T) {
 	must(t, p.memory.file.Save(s))
 	p.step()
 	if got := time.Until(p.Status().App.Until); !a.is(ul.Debug) || got > time.Minute {
-		t.Errorf("a raise of a minute lasts %s more", got)
+		t.Errorf("a raise of a minute lasts %s more, and the application is asked for %v; want at most %s, and debug", got, a.to, time.Minute)
 	}
 }

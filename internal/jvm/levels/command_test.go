@@ -26,14 +26,14 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	changes, until, err := c.Set(t.Context(), raiseTo(t, "gc*=debug", 1200*time.Millisecond))
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if err != nil || len(changes) != 1 || time.Until(until) > 1200*time.Millisecond {
-		t.Fatalf("the changes are %+v, the raise ends at %s, error %v", changes, until, err)
+		t.Fatalf("the changes are %+v, the raise ends at %s, error %v; want 1 change, an end within 1.2 s and no error", changes, until, err)
 	}
 	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != fakejvm.OwnSelection || ch.To != fakejvm.OwnSelection+",gc*=debug" ||
 		ch.Why != "ullage levels set" || !ch.Until.Equal(until) {
-		t.Errorf("the change is %+v", ch)
+		t.Errorf(`the change is %+v, want one of pid 1 and a file, from %s to that with gc*=debug, by "ullage levels set" until %s`, ch, fakejvm.OwnSelection, until)
 	}
 	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage levels set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
-		t.Errorf("the status is %+v", st)
+		t.Errorf(`the status is %+v, want a raise by "ullage levels set" until %s, and gc*=debug applied to 1 JVM`, st, until)
 	}
 	p.hasMetric(1, "ullage_level_raised_jvms")
 	soon(t, patience, j, fakejvm.OwnSelection)
@@ -59,13 +59,13 @@ func TestASecondSetReplacesTheFirst(t *testing.T) {
 	}{{"gc*=debug", 1}, {"safepoint*=debug", 1}, {"safepoint*=debug", 0}} {
 		changes, _, err := p.set(c.sel, time.Hour)
 		if err != nil || len(changes) != c.changes {
-			t.Errorf("%s: the changes are %+v, error %v", c.sel, changes, err)
+			t.Errorf("%s: the changes are %+v, error %v; want %d changes and no error", c.sel, changes, err, c.changes)
 		}
 		logs(t, j, fakejvm.Atop(c.sel))
 	}
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",safepoint*=debug" || changes[0].To != fakejvm.OwnSelection || changes[0].Why != "ullage levels reset" {
-		t.Errorf("the changes are %+v, error %v", changes, err)
+		t.Errorf(`the changes are %+v, error %v; want 1 to %s from that with safepoint*=debug, by "ullage levels reset", and no error`, changes, err, fakejvm.OwnSelection)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 }
@@ -91,13 +91,13 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 		st := p.Status()
 		changes, until, err := p.set("gc*=debug,gc+ref+heap=debug", time.Hour)
 		if err == nil || !strings.Contains(err.Error(), "Did you mean any of the following? gc+heap*") || len(changes) != 0 || !until.IsZero() {
-			t.Errorf("before %q: the changes are %+v, the raise ends at %s, error %v", before, changes, until, err)
+			t.Errorf("before %q: the changes are %+v, the raise ends at %s, error %v; want no change, no raise and an error that suggests gc+heap*", before, changes, until, err)
 		}
 		logs(t, j, want)
 		n := j.Count()
 		p.step()
 		if again := p.Status(); again.Cause != st.Cause || again.Raise.Selection != st.Raise.Selection || !again.Raise.Until.Equal(st.Raise.Until) || j.Count() != n {
-			t.Errorf("before %q: the status was %+v and is %+v; the JVM was sent %q", before, st, again, j.Sent(n))
+			t.Errorf("before %q: the status was %+v and is %+v; the JVM was sent %q; want the same raise and no command", before, st, again, j.Sent(n))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	p := r.process()
 	_, _, err := p.set("gc*=debug", time.Hour)
 	if err == nil || !strings.Contains(err.Error(), "no JVM has a socket in "+r.cfg.Attach.Tmp) {
-		t.Error(err)
+		t.Errorf("got the error %v, want %q in it", err, "no JVM has a socket in "+r.cfg.Attach.Tmp)
 	}
 	j := r.jvm(1)
 	p.step()
@@ -129,11 +129,11 @@ func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 	must(t, os.Remove(j.Socket()))
 	changes, until, err := p.set("safepoint*=debug", time.Hour)
 	if err == nil || len(changes) != 0 || !until.IsZero() {
-		t.Errorf("the changes are %+v, the raise ends at %s, error %v", changes, until, err)
+		t.Errorf("the changes are %+v, the raise ends at %s, error %v; want no change, no raise and an error", changes, until, err)
 	}
 	p.step()
 	if st := p.Status(); st.Cause != plan.FromAnnotation {
-		t.Errorf("the status is %+v", st)
+		t.Errorf("the status is %+v, want the cause %q", st, plan.FromAnnotation)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 	p := r.process()
 	changes, until, err := p.set("gc*=debug", time.Hour)
 	if !timedOut(err) || len(changes) != 1 || changes[0].PID != 2 || until.IsZero() {
-		t.Errorf("the changes are %+v, the raise ends at %s, error %v", changes, until, err)
+		t.Errorf(`the changes are %+v, the raise ends at %s, error %v; want 1 change of pid 2, a raise and an error with "no answer"`, changes, until, err)
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	stuck.When(nil)
@@ -168,7 +168,7 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	p := r.raised(j)
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].To != fakejvm.OwnSelection {
-		t.Errorf("the changes are %+v, error %v", changes, err)
+		t.Errorf("the changes are %+v, error %v; want 1 to %s and no error", changes, err, fakejvm.OwnSelection)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 	n := j.Count()
@@ -179,7 +179,7 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	p2 := r.process()
 	p2.step()
 	if st := p2.Status(); j.Count() != n || st.Cause != "" {
-		t.Errorf("the status is %+v; the JVM was sent %q", st, j.Sent(n))
+		t.Errorf("the status is %+v; the JVM was sent %q; want no raise and no command", st, j.Sent(n))
 	}
 	p.log.says(t, 1, "log level restored")
 	p.log.says(t, 1, "ullage levels reset")
@@ -198,7 +198,7 @@ func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 	j.When(fakejvm.Once(1, fakejvm.Configuring, fakejvm.Hang))
 	changes, _, err := r.command().Reset(t.Context())
 	if !timedOut(err) || len(changes) != 0 {
-		t.Errorf("the changes are %+v, error %v", changes, err)
+		t.Errorf(`the changes are %+v, error %v; want no change and an error with "no answer"`, changes, err)
 	}
 	soon(t, patience, j, fakejvm.OwnSelection)
 	within(t, patience, "the status shows that the raise has ended", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
@@ -240,7 +240,7 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, _, err := r.command().Set(ctx, raiseTo(t, "gc*=debug", time.Hour)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
+		t.Errorf("got the error %v, want %v", err, context.DeadlineExceeded)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 		}
 	}
 	if j.Count() != n {
-		t.Errorf("the JVM was sent %q", j.Sent(n))
+		t.Errorf("the JVM was sent %q, want nothing", j.Sent(n))
 	}
 	if left, err := os.ReadDir(r.cfg.Source); err != nil || len(left) > 0 {
 		t.Errorf("in the source: %v, %v, want none", left, err)
@@ -309,7 +309,7 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	p = r.process()
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",gc*=debug" {
-		t.Errorf("the changes are %+v, error %v", changes, err)
+		t.Errorf("the changes are %+v, error %v; want 1 from %s with gc*=debug, and no error", changes, err, fakejvm.OwnSelection)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 	p = r.settle()

@@ -49,7 +49,7 @@ func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
 	r.settle()
 	logs(t, j, fakejvm.OwnSelection)
 	if j.Count() != n {
-		t.Errorf("the next process sent the JVM %q", j.Sent(n))
+		t.Errorf("the next process sent the JVM %q, want nothing", j.Sent(n))
 	}
 }
 
@@ -76,7 +76,7 @@ func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
 	within(t, patience, "the status shows the raise", func() bool { return p.Status().Cause != "" })
 	j.When(fakejvm.Always(fakejvm.Hang))
 	if err := stop(); err == nil || !strings.Contains(err.Error(), "1 JVMs still have a raised log level") {
-		t.Error(err)
+		t.Errorf(`got the error %v, want "1 JVMs still have a raised log level" in it`, err)
 	}
 	j.When(nil)
 	r.annotate()
@@ -113,7 +113,7 @@ func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	r.annotate()
 	within(t, patience, "a restore fails", func() bool { return len(p.Status().Errors) > 0 })
 	if err := stop(); err != nil {
-		t.Errorf("the drain: %v", err)
+		t.Errorf("the drain ended with the error %v, want none", err)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 }

@@ -42,7 +42,7 @@ func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
 		hasError(t, p.Status(), c.text)
 		st := p.Status()
 		if st.JVMs[0].Kind != attach.Refused || !strings.Contains(st.JVMs[0].Error, c.text) || st.JVMs[0].Applied.String() != c.before {
-			t.Errorf("%s: the JVMs are %+v", c.selection, st.JVMs)
+			t.Errorf("%s: the JVMs are %+v, want the first refused with %q and %q applied", c.selection, st.JVMs, c.text, c.before)
 		}
 		p.log.says(t, 1, c.text)
 		p.hasMetric(1, "ullage_level_errors_total", opRaise)
@@ -106,7 +106,7 @@ func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 	within(t, patience, "the status shows an error", func() bool { return len(p.Status().Errors) > 0 })
 	hasError(t, p.Status(), "pid 1: verify the restored configuration: file=")
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" || st.JVMs[0].Error == "" {
-		t.Errorf("the status is %+v", st)
+		t.Errorf("the status is %+v, want 1 JVM with an error and gc*=debug applied", st)
 	}
 	p.hasMetric(1, "ullage_level_errors_total", opRestore)
 	p.hasMetric(0, "ullage_level_restores_total")
@@ -157,7 +157,7 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 	within(t, patience, "the status shows the JVM that hangs", func() bool { return len(p.Status().JVMs) == 2 && p.Status().JVMs[0].Error != "" })
 	st := p.Status()
 	if st.JVMs[0].PID != 1 || st.JVMs[0].Kind != attach.TimedOut || st.JVMs[0].Applied.String() != "" || st.JVMs[1].Error != "" || st.JVMs[1].Applied.String() != "gc*=debug" {
-		t.Errorf("the JVMs are %+v", st.JVMs)
+		t.Errorf("the JVMs are %+v, want pid 1 timed out with nothing applied, and the other with gc*=debug and no error", st.JVMs)
 	}
 	p.hasMetric(1, "ullage_attach_errors_total", string(attach.TimedOut))
 	p.hasMetric(1, "ullage_level_errors_total", opRaise)
@@ -186,7 +186,7 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 		p := r.process()
 		p.step()
 		if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Kind != kind || len(st.Errors) != 1 {
-			t.Errorf("%s: the status is %+v", kind, st)
+			t.Errorf("%s: the status is %+v, want 1 JVM of this kind and 1 error", kind, st)
 		}
 		p.hasMetric(1, "ullage_attach_errors_total", string(kind))
 		p.log.says(t, 1, "WARN")
@@ -244,7 +244,7 @@ func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 		t.Errorf("the sidecar still tries to restore the killed JVM: the JVMs are %+v, the errors %q", p.Status().JVMs, p.Status().Errors)
 	}
 	if err := stop(); err != nil {
-		t.Errorf("the drain: %v", err)
+		t.Errorf("the drain ended with the error %v, want none", err)
 	}
 }
 
@@ -259,14 +259,14 @@ func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
 	p.step()
 	good := p.metric(at)
 	if good < begun || p.Status().Reconciled.IsZero() {
-		t.Errorf("the raise began at %f, but the last reconcile was at %f, %s", begun, good, p.Status().Reconciled)
+		t.Errorf("the raise began at %f, but the last reconcile was at %f, %s; want it to be later", begun, good, p.Status().Reconciled)
 	}
 	j.When(fakejvm.Always(fakejvm.Garble))
 	r.annotate("log", "gc*=trace")
 	p.step()
 	p.step()
 	if is := p.metric(at); is != good {
-		t.Errorf("the time of the last reconcile went from %f to %f during a failure", good, is)
+		t.Errorf("the time of the last reconcile went from %f to %f during a failure, want it to stay", good, is)
 	}
 	j.When(nil)
 	retried(p, func() bool { return p.metric(at) > good })

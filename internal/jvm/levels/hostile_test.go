@@ -44,7 +44,7 @@ func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	r.restored(p, j)
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("the saved state still has %+v", saved)
+		t.Errorf("the saved state still has %+v, want no JVM", saved)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
 		p2.step()
 		for _, cmd := range j.Sent(n) {
 			if strings.Contains(cmd, name) {
-				t.Errorf("%s: the JVM was sent %q", name, cmd)
+				t.Errorf("%s: the JVM was sent %q, want no command that names this output", name, cmd)
 			}
 		}
 		p2.kill()
@@ -153,7 +153,7 @@ func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
 		size += len(e)
 	}
 	if logged := p.log.String(); size == 0 || size > 2*maxQuoted || len(logged) > 3*maxQuoted || strings.Contains(logged, "\u202e") {
-		t.Errorf("%d bytes in the status, %d in the log", size, len(logged))
+		t.Errorf("%d bytes in the status, %d in the log; want 1 to %d, at most %d, and no U+202E in the log", size, len(logged), 2*maxQuoted, 3*maxQuoted)
 	}
 }
 

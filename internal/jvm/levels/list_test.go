@@ -28,17 +28,17 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	r := newRig(t)
 	r.cfg.Attach.Timeout = impatience
 	if _, err := r.command().List(t.Context()); err == nil || !strings.Contains(err.Error(), "no JVM has a socket in") {
-		t.Error(err)
+		t.Errorf(`got the error %v, want "no JVM has a socket in" in it`, err)
 	}
 	stuck, j := r.jvm(1), r.jvm(2)
 	stuck.When(fakejvm.Always(fakejvm.Hang))
 	listed, err := r.command().List(t.Context())
 	if !timedOut(err) || len(listed) != 1 || listed[0].PID != 2 || len(listed[0].Outputs) != 3 {
-		t.Fatalf("the list is %+v, error %v", listed, err)
+		t.Fatalf(`the list is %+v, error %v; want only pid 2, with 3 outputs, and an error with "no answer"`, listed, err)
 	}
 	for i, o := range listed[0].Outputs {
 		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.SelectionOf(i) {
-			t.Errorf("the output is %+v", o)
+			t.Errorf("the output is %+v; want the selection %s, no raise, shipped: %t", o, j.SelectionOf(i), i == 2)
 		}
 	}
 }
@@ -57,12 +57,12 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 			listed, err := r.command().List(t.Context())
 			var none *outputs.NoJVMError
 			if len(listed) != 3 || len(live(listed)) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets left") || strings.ContainsAny(err.Error(), "\n") {
-				t.Errorf("sidecar %v: listed %+v, error %v", running, listed, err)
+				t.Errorf(`sidecar %v: listed %+v, error %v; want 3, none alive, and a NoJVMError in one line with "3 sockets left"`, running, listed, err)
 			}
 			of := r.cfg.Config
 			of.Attach.PID = 8
 			if _, err := control.NewCommand(of).List(t.Context()); err == nil || errors.As(err, &none) || !strings.Contains(err.Error(), "pid 8") {
-				t.Errorf("sidecar %v, a list of only that JVM: error %v", running, err)
+				t.Errorf(`sidecar %v, a list of only that JVM: got the error %v, want an error with "pid 8" that is not a NoJVMError`, running, err)
 			}
 		}
 		if running {
@@ -87,7 +87,7 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 		listed, err := r.command().List(t.Context())
 		var none *outputs.NoJVMError
 		if len(live(listed)) != 0 || len(listed) != outputs.MaxStale || !errors.As(err, &none) || !strings.Contains(err.Error(), "20 sockets left there") {
-			t.Errorf("listed %+v, error %v", listed, err)
+			t.Errorf(`listed %+v, error %v; want %d, none alive, and a NoJVMError with "20 sockets left there"`, listed, err, outputs.MaxStale)
 		}
 	}
 	list()
@@ -96,11 +96,11 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	stuck.When(fakejvm.Always(fakejvm.Hang))
 	var none *outputs.NoJVMError
 	if _, err := r.command().List(t.Context()); !timedOut(err) || errors.As(err, &none) {
-		t.Errorf("with a JVM that does not answer: error %v", err)
+		t.Errorf(`with a JVM that does not answer: got the error %v, want an error with "no answer" that is not a NoJVMError`, err)
 	}
 	stuck.When(nil)
 	if listed, err := r.command().List(t.Context()); len(live(listed)) != 1 || len(listed) != 1+outputs.MaxStale || err != nil {
-		t.Errorf("with a JVM that answers: listed %+v, error %v", listed, err)
+		t.Errorf("with a JVM that answers: listed %+v, error %v; want %d, of which 1 is alive, and no error", listed, err, 1+outputs.MaxStale)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	told := j.Count()
 	listed, err = r.command().Rotate(t.Context())
 	if len(listed) != 0 || !errors.Is(err, statedir.ErrNoSource) || slices.Contains(j.Sent(told), fakejvm.RotateCommand) {
-		t.Errorf("rotated %+v, error %v; the JVM was sent %q", listed, err, j.Sent(told))
+		t.Errorf("rotated %+v, error %v; the JVM was sent %q; want none, the error %v and no rotation", listed, err, j.Sent(told), statedir.ErrNoSource)
 	}
 }
 
@@ -127,10 +127,10 @@ func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 	stuck.When(fakejvm.Once(1, fakejvm.RotateCommand, fakejvm.Hang))
 	rotated, err := r.command().Rotate(t.Context())
 	if !timedOut(err) || len(rotated) != 1 || rotated[0].PID != 2 {
-		t.Errorf("rotated %+v, error %v", rotated, err)
+		t.Errorf(`rotated %+v, error %v; want only pid 2 and an error with "no answer"`, rotated, err)
 	}
 	if sent := j.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand, fakejvm.RotateCommand}) {
-		t.Errorf("the JVM was sent %q", sent)
+		t.Errorf("the JVM was sent %q, want a list and a rotation", sent)
 	}
 	if _, err := os.Stat(r.state(stateName)); !os.IsNotExist(err) {
 		t.Errorf("rotating must not save a state: %v", err)
@@ -155,9 +155,9 @@ func TestAListNamesTheJVMs(t *testing.T) {
 		t.Errorf("the description is %+v, want %+v", listed[0].JVM, want)
 	}
 	if listed[1].JVM != (attach.Description{}) || len(listed[1].Outputs) != 3 {
-		t.Errorf("listed %+v", listed[1])
+		t.Errorf("listed %+v, want no description and 3 outputs", listed[1])
 	}
 	if sent := j.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand, fakejvm.DescribeCommand}) {
-		t.Errorf("the JVM was sent %q", sent)
+		t.Errorf("the JVM was sent %q, want a list and a description", sent)
 	}
 }

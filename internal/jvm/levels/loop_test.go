@@ -34,7 +34,7 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	}
 	st := p.Status()
 	if st.Cause != plan.FromAnnotation || st.Raise.Selection.String() != "gc*=debug" || st.Raise.Until.Sub(st.Raise.Since) != time.Hour || st.Raise.Why != "annotation ullage.dev/log" {
-		t.Errorf("the status is %+v", st)
+		t.Errorf("the status is %+v, want a raise to gc*=debug for %s by the annotation ullage.dev/log", st, time.Hour)
 	}
 	want := plan.JVM{PID: 1, Applied: selected(t, "gc*=debug"), Outputs: []string{"file=" + filepath.Join(r.cfg.Source, "gc.log")}}
 	if len(st.JVMs) != 1 || st.JVMs[0].PID != 1 || st.JVMs[0].Applied != want.Applied || !slices.Equal(st.JVMs[0].Outputs, want.Outputs) || st.JVMs[0].Error != "" {
@@ -69,7 +69,7 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "20m")
 	p.step()
 	if st := p.Status(); st.Raise.Until.Sub(st.Raise.Since) != 20*time.Minute || j.Count() != 2 {
-		t.Errorf("after a change of the length: the status is %+v; the JVM was sent %q", st, j.Sent(2))
+		t.Errorf("after a change of the length: the status is %+v; the JVM was sent %q; want a raise for %s and no command", st, j.Sent(2), 20*time.Minute)
 	}
 	r.annotate()
 	for range 30 {
@@ -131,19 +131,19 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 	var err error
 	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 1 || len(listed[0].Outputs) != len(want) {
-		t.Fatalf("listed %+v, error %v", listed, err)
+		t.Fatalf("listed %+v, error %v; want 1 JVM with %d outputs, and no error", listed, err, len(want))
 	}
 	for i, o := range listed[0].Outputs {
 		shipped := i == 2 || i == 5
 		if o.Shipped != shipped || (o.Raised == "gc*=debug") != shipped || o.Selection != want[i] {
-			t.Errorf("listed as %+v", o)
+			t.Errorf("listed as %+v; want the selection %s, shipped and raised: %t", o, want[i], shipped)
 		}
 	}
 	r.annotate()
 	p.step()
 	for i := 2; i < len(want); i++ {
 		if got := j.SelectionOf(i); got != fakejvm.OwnSelection {
-			t.Errorf("after the restore, output %d logs %s", i, got)
+			t.Errorf("after the restore, output %d logs %s, want %s", i, got, fakejvm.OwnSelection)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	hasError(t, p.Status(), "") // a JVM without a shipped output is an error only if there is no other JVM
 	if sent := other.Sent(0); !slices.Equal(sent, []string{fakejvm.ListCommand}) {
-		t.Errorf("the other JVM was sent %q", sent)
+		t.Errorf("the other JVM was sent %q, want one list and nothing else", sent)
 	}
 }
 

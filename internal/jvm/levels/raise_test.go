@@ -19,7 +19,7 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	briefly(t, j, fakejvm.Atop("gc*=debug"))
 	soon(t, patience, j, fakejvm.OwnSelection)
 	if lasted := time.Since(began); lasted < time.Second {
-		t.Errorf("the raise lasted only %s", lasted)
+		t.Errorf("the raise lasted only %s, want at least %s", lasted, time.Second)
 	}
 	within(t, patience, "the status shows that the raise is over", func() bool { return p.Status().Cause == "" })
 	p.log.says(t, 1, "its time is over")
@@ -41,7 +41,7 @@ func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 	soonest := time.Hour
 	for n := 0; soonest > 100*time.Millisecond; n++ { // the machine may be busy
 		if n == 30 {
-			t.Fatalf("each of %d raises ended at least %s late", n, soonest)
+			t.Fatalf("each of %d raises ended at least %s late, want one to end at most %s late", n, soonest, 100*time.Millisecond)
 		}
 		r.annotate("log", "gc*=debug", "log-for", fmt.Sprintf("%dms", 1250+n)) // ends between two polls
 		soon(t, patience, j, fakejvm.Atop("gc*=debug"))
@@ -66,7 +66,7 @@ func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
 	passes(t, until)
 	p.finish(p.plan.State.Clone(), until.Add(-time.Millisecond), nil)
 	if p.next.After(until) || !p.until.Equal(until) {
-		t.Errorf("the raise ended at %s, but the next update is due at %s", until, p.next)
+		t.Errorf("the raise ends at %s, and the next update is due at %s; want the end %s and no later update", p.until, p.next, until)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); first.ID != "one" || st.Raise.ID != "two" || !st.Raise.Until.After(first.Until) {
-		t.Errorf("the first raise was %+v, then the status was %+v", first, st)
+		t.Errorf(`the first raise was %+v, then the status was %+v; want the IDs "one" and "two", and a later end`, first, st)
 	}
 	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "t w o") // a bad ID: the raise in effect stays
 	p.step()

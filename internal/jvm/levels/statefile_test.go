@@ -72,7 +72,7 @@ func TestAForgedStateIsNotBelieved(t *testing.T) {
 				logs(t, j, fakejvm.Atop("gc*=debug"))
 				j.HasTaken(2)
 				if text := p.log.String(); strings.Contains(text, "%!") || strings.Count(text, "WARN") > 1 {
-					t.Errorf("logged:\n%s", text)
+					t.Errorf("want at most 1 warning and no badly formatted text in the log:\n%s", text)
 				}
 				hasError(t, p.Status(), "") // the saved state is sound again
 				r.restored(p, j)
@@ -134,7 +134,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 			p.step()
 		}
 		if st := p.Status(); !st.Raise.Until.Equal(until) || j.Count() != 2 {
-			t.Errorf("%s: the status is %+v; the JVM was sent %q", name, st, j.Sent(2))
+			t.Errorf("%s: the status is %+v; the JVM was sent %q; want the raise until %s and no command", name, st, j.Sent(2), until)
 		}
 		if conn, err := dial(p); err != nil {
 			t.Errorf("%s: a command does not find the Loop: %v", name, err)
@@ -218,7 +218,7 @@ func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	p := r.process()
 	p.run()
 	if becomes(700*time.Millisecond, func() bool { return j.Count() > 0 }) {
-		t.Errorf("without the lock the process sent the JVM %q", j.Sent(0))
+		t.Errorf("without the lock the process sent the JVM %q, want nothing", j.Sent(0))
 	}
 	other.Release()
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
@@ -235,7 +235,7 @@ func TestASourceThatIsMissingIsWaitedFor(t *testing.T) {
 	p := r.process()
 	p.run()
 	if becomes(700*time.Millisecond, func() bool { return j.Count() > 0 }) {
-		t.Errorf("without a source the process sent the JVM %q", j.Sent(0))
+		t.Errorf("without a source the process sent the JVM %q, want nothing", j.Sent(0))
 	}
 	must(t, os.Mkdir(r.cfg.Source, 0o700))
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))

@@ -82,12 +82,12 @@ func TestOnlyTheNamedStreamIsRaised(t *testing.T) {
 			p := r.process()
 			changes, err := p.setStream("gc*=debug", pattern)
 			if err != nil || len(changes) != len(outputs) {
-				t.Errorf("the changes are %+v, error %v", changes, err)
+				t.Errorf("the changes are %+v, error %v; want %d changes and no error", changes, err, len(outputs))
 			}
 			only(t, j, "gc*=debug", outputs...)
 			p.hasMetric(1, "ullage_level_raises_total", "command")
 			if st := p.Status(); st.Raise.Stream != pattern {
-				t.Errorf("the status is %+v", st)
+				t.Errorf("the status is %+v, want the stream %q", st, pattern)
 			}
 			if _, err := p.reset(); err != nil {
 				t.Error(err)
@@ -112,7 +112,7 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 		}
 		for i, o := range listed[0].Outputs {
 			if raised := o.Raised != ""; raised != (i == gcOutput) || o.ByName != (i == plainOutput) || o.Shipped != (i >= gcOutput) {
-				t.Errorf("%s: listed %+v", how, o)
+				t.Errorf("%s: listed %+v; want it raised: %t, by name: %t, shipped: %t", how, o, i == gcOutput, i == plainOutput, i >= gcOutput)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	p.step()
 	only(t, j, "")
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("the saved state still has %+v", saved)
+		t.Errorf("the saved state still has %+v, want no JVM", saved)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	r, j := twoStreams(t)
 	p := r.process()
 	if _, err := p.setStream("gc*=debug", "gc-8.log"); err == nil || !strings.Contains(err.Error(), `"gc-8.log" (it has: gc-7.log, app-%t.log, plain.log)`) {
-		t.Error(err)
+		t.Errorf(`got the error %v, want %s in it`, err, `"gc-8.log" (it has: gc-7.log, app-%t.log, plain.log)`)
 	}
 	only(t, j, "")
 	if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
@@ -267,7 +267,7 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 		p.step()
 		only(t, j, "gc*=debug", output)
 		if st := p.Status(); st.Raise.Stream != stream || len(st.Problems) != 1 {
-			t.Errorf("the status is %+v", st)
+			t.Errorf("the status is %+v, want the stream %q and 1 problem", st, stream)
 		}
 	}
 	r.annotate("log", "gc*=debug")
@@ -360,7 +360,7 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 			must(t, err)
 			old := strings.ReplaceAll(string(text), `"stream":"*.log",`, "")
 			if old == string(text) || strings.Contains(old, "stream") {
-				t.Fatalf("the saved state is %s", text)
+				t.Fatalf(`the saved state is %s, want "stream":"*.log" in it and no other stream`, text)
 			}
 			must(t, os.WriteFile(r.state(stateName), []byte(old), 0o600))
 			n := j.Count()

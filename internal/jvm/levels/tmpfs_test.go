@@ -66,7 +66,7 @@ func TestAFullTmpfsNeitherProlongsNorRepeatsARaise(t *testing.T) {
 		p.step()
 	}
 	if again := p.Status().Raise.Until; !again.Equal(until) || j.Count() != n {
-		t.Errorf("the end of the raise moved from %s to %s; the JVM was sent %q", until, again, j.Sent(n))
+		t.Errorf("the end of the raise moved from %s to %s; the JVM was sent %q; want the same end and no command", until, again, j.Sent(n))
 	}
 	p.hasMetric(raised, "ullage_level_raises_total", "annotation")
 	r.restored(p, j)

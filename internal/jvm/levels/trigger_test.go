@@ -50,7 +50,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		p := r.process()
 		p.step()
 		if !p.Status().Armed || p.Status().Trigger != c.trigger {
-			t.Fatalf("%s: the status is %+v", c.trigger, p.Status())
+			t.Fatalf("%s: the status is %+v, want this trigger to be armed", c.trigger, p.Status())
 		}
 		for range 3 {
 			fire(p, c.line)
@@ -68,7 +68,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 			t.Errorf("%s: the status is %+v, want the reason %q", c.trigger, st, c.why)
 		}
 		if st.Disarmed != "a raise is in effect" {
-			t.Errorf("%s: the trigger is not armed because %q", c.trigger, st.Disarmed)
+			t.Errorf(`%s: the trigger is not armed because %q, want "a raise is in effect"`, c.trigger, st.Disarmed)
 		}
 		p.hasMetric(3, "ullage_trigger_missed_total", c.reason) // two of them before the raise began
 	}
@@ -102,21 +102,21 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	p.triggers.CaughtUp() // this call comes before the Set waits for it, so it has no effect
 	within(t, patience, "the Set waits for the reader", func() bool { return p.triggers.Waiting() })
 	if waited := time.Since(restored); waited < plan.TrailTime-pollInterval {
-		t.Errorf("the Set waited for the reader only %s after the restore", waited)
+		t.Errorf("the Set waited for the reader only %s after the restore, want at least %s", waited, plan.TrailTime-pollInterval)
 	}
 	if st := p.Status(); st.Armed || st.Disarmed != whyUnread {
-		t.Errorf("before everything has been read, the status is %+v", st)
+		t.Errorf("before everything has been read, the status is %+v, want the trigger disarmed because of %q", st, whyUnread)
 	}
 	fire(p, dropLine)
 	read := time.Now()
 	p.triggers.CaughtUp()
 	within(t, patience, "the trigger cools down", func() bool { return p.Status().Disarmed == whyCooling })
 	if fire(p, dropLine); p.Status().Armed || p.Status().Quiet.Before(read.Add(r.cfg.TriggerCooldown)) {
-		t.Errorf("everything was read at %s, and the status is %+v", read, p.Status())
+		t.Errorf("everything was read at %s, and the status is %+v, want the trigger disarmed and quiet for at least %s from then", read, p.Status(), r.cfg.TriggerCooldown)
 	}
 	within(t, patience, "the trigger is armed again", func() bool { return p.Status().Armed })
 	if after := time.Since(read); after < r.cfg.TriggerCooldown {
-		t.Errorf("the trigger was armed %s after everything had been read", after)
+		t.Errorf("the trigger was armed %s after everything had been read, want at least %s", after, r.cfg.TriggerCooldown)
 	}
 	p.hasMetric(2, "ullage_trigger_missed_total", ask.DroppedCondition)
 	logs(t, j, fakejvm.OwnSelection)
@@ -145,7 +145,7 @@ func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
 	within(t, patience, "the raise is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 1 })
 	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" })
 	if lasted := time.Since(taken); lasted < time.Second {
-		t.Errorf("the raise was over only %s after the JVM had taken it", lasted)
+		t.Errorf("the raise was over only %s after the JVM had taken it, want at least %s", lasted, time.Second)
 	}
 	soon(t, patience, j, fakejvm.OwnSelection)
 }
@@ -188,7 +188,7 @@ func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
 		return fakejvm.Obey
 	})
 	if _, _, err := p.set("gc*=debug", time.Hour); err != nil || armed {
-		t.Errorf("the trigger was armed when the JVM was raised: %v; error %v", armed, err)
+		t.Errorf("the trigger was armed when the JVM was raised: %v; error %v; want false and no error", armed, err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	r.annotate("trigger", "dropped", "log", "gc*=debug")
 	p.step()
 	if fire(p, dropLine); p.Status().Armed || len(p.triggers.Fired()) != 0 {
-		t.Error("the trigger fired")
+		t.Error("the trigger is armed or fired, although a raise is in effect")
 	}
 	r.annotate("trigger", "dropped")
 	p.step()
@@ -234,7 +234,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 		t.Error("the reader was asked while lines of the raise might still come")
 	}
 	if st := p.Status(); st.Armed || st.Disarmed != whyUnread || st.Cause != "" {
-		t.Errorf("after the first restart the status is %+v", st)
+		t.Errorf("after the first restart the status is %+v, want no raise, and the trigger disarmed because of %q", st, whyUnread)
 	}
 	p.triggers.CaughtUp()
 	p.step()
@@ -298,11 +298,11 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	p.step()
 	if st := p.Status(); st.Cause != plan.FromTrigger || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
-		t.Errorf("the status is %+v", st)
+		t.Errorf("the status is %+v, want a raise by the trigger for %s", st, time.Hour)
 	}
 	r.restored(p, j)
 	if st := p.Status(); st.Armed || st.Trigger != "" || len(st.Problems) != 0 {
-		t.Errorf("without an annotation the status is %+v", st)
+		t.Errorf("without an annotation the status is %+v, want no trigger and no problem", st)
 	}
 	p.log.says(t, 1, "the trigger is gone")
 }

@@ -89,7 +89,7 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	}
 	restore.Restored = true
 	if arrive(t, p, restore, now); len(p.State.JVMs) > 0 || !p.State.Quiet.Equal(now.Add(TrailTime)) {
-		t.Errorf("after the restore, the state is %+v", p.State)
+		t.Errorf("after the restore, the state is %+v, want no JVM and quiet until %s", p.State, now.Add(TrailTime))
 	}
 }
 

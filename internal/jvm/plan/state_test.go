@@ -73,16 +73,16 @@ func TestParse(t *testing.T) {
 		s, err := Parse([]byte(text), halfPastEight)
 		if c.raises < 0 {
 			if s != nil || err == nil || !strings.Contains(err.Error(), c.bad) || strings.Contains(err.Error(), "%!") {
-				t.Errorf("%s: the state is %+v, error %v", name, s, err)
+				t.Errorf("%s: the state is %+v, error %v; want no state and an error with %q", name, s, err, c.bad)
 			}
 			continue
 		}
 		if s == nil || len(s.Raises) != c.raises || len(s.JVMs) != c.jvms || (err == nil) != (c.bad == "") || err != nil && !strings.Contains(err.Error(), c.bad) {
-			t.Errorf("%s: the state is %+v, error %v", name, s, err)
+			t.Errorf("%s: the state is %+v, error %v; want %d raises, %d JVMs and an error with %q (no error if it is empty)", name, s, err, c.raises, c.jvms, c.bad)
 			continue
 		}
 		if r, ok := s.Raises[FromAnnotation]; ok && r.Until.After(halfPastEight.Add(r.For)) {
-			t.Errorf("%s: a raise for %s lasts until %s", name, r.For, r.Until)
+			t.Errorf("%s: a raise for %s lasts until %s, want at most until %s", name, r.For, r.Until, halfPastEight.Add(r.For))
 		}
 	}
 }
@@ -121,28 +121,29 @@ func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
 	}
 	if !s.Same(want) {
 		got, _ := json.Marshal(s)
-		t.Errorf("the state that was read is %s", got)
+		wanted, _ := json.Marshal(want)
+		t.Errorf("the state that was read is\n%s\nwant\n%s", got, wanted)
 	}
 	again, err := json.Marshal(s)
 	must(t, err)
 	var was, is any
 	must(t, errors.Join(json.Unmarshal(saved, &was), json.Unmarshal(again, &is)))
 	if !reflect.DeepEqual(is, was) {
-		t.Errorf("the state was saved again as %s", again)
+		t.Errorf("the state was saved again as %s, want the same content as %s", again, saved)
 	}
 }
 
 func TestParseBoundsTheEndOfARaise(t *testing.T) {
 	s, _ := Parse([]byte(strings.Replace(soundState, "2026-11-21T09:00:00Z", "9999-11-21T09:00:00Z", 1)), halfPastEight)
 	if s == nil || s.Raises[FromAnnotation].Until.After(halfPastEight.Add(time.Hour)) {
-		t.Errorf("the state is %+v", s)
+		t.Errorf("the state is %+v, want a raise of the annotation until at most %s", s, halfPastEight.Add(time.Hour))
 	}
 }
 
 func TestParseBoundsTheCoolDown(t *testing.T) {
 	s, err := Parse([]byte(`{"quiet":"9999-01-01T00:00:00Z"}`), halfPastEight)
 	if err != nil || !s.Quiet.Equal(halfPastEight.Add(2*ask.MaxRaise)) {
-		t.Errorf("the state is %+v, error %v", s, err)
+		t.Errorf("the state is %+v, error %v; want quiet until %s and no error", s, err, halfPastEight.Add(2*ask.MaxRaise))
 	}
 }
 
@@ -186,18 +187,18 @@ func FuzzParseState(f *testing.F) {
 			return
 		}
 		if len(s.JVMs) > MaxJVMs || s.Quiet.After(halfPastEight.Add(2*ask.MaxRaise)) {
-			t.Errorf("the state exceeds its bounds: %+v", s)
+			t.Errorf("the state exceeds its bounds: %+v; want at most %d JVMs, and quiet until at most %s", s, MaxJVMs, halfPastEight.Add(2*ask.MaxRaise))
 		}
 		for _, r := range s.Raises {
 			if err := r.Check(); err != nil || r.Until.After(halfPastEight.Add(r.For)) {
-				t.Errorf("a raise is not sound: %+v, error %v", r, err)
+				t.Errorf("a raise is not sound: %+v, error %v; want no error and an end by %s", r, err, halfPastEight.Add(r.For))
 			}
 		}
 		for _, b := range s.JVMs {
 			for _, o := range b.Outputs {
 				cmd, err := attach.Configure(o, ask.Selection{})
 				if err != nil && !strings.Contains(err.Error(), "bytes") || strings.ContainsAny(cmd.String(), "\n\x00") {
-					t.Errorf("for the output %+v, the command is %q, error %v", o, cmd, err)
+					t.Errorf("for the output %+v, the command is %q, error %v; want one line, and no error except about bytes", o, cmd, err)
 				}
 			}
 		}
@@ -206,7 +207,7 @@ func FuzzParseState(f *testing.F) {
 			t.Fatal(err)
 		}
 		if read, err := Parse(again, halfPastEight); err != nil || len(read.Raises) != len(s.Raises) || len(read.JVMs) != len(s.JVMs) {
-			t.Errorf("%s reads back as %+v, error %v", again, read, err)
+			t.Errorf("%s reads back as %+v, error %v; want %d raises, %d JVMs and no error", again, read, err, len(s.Raises), len(s.JVMs))
 		}
 	})
 }

@@ -99,7 +99,7 @@ func TestAContinuationFiresNothing(t *testing.T) {
 	s := armed(t, Config{SaveOn: "warning"}, "warning", &saved)
 	show(s, ownLine, "a second line of it")
 	if len(s.Fired()) != 0 || len(saved) > 0 {
-		t.Error("the trigger fired")
+		t.Errorf("the trigger fired or saved %q, want neither for a continuation", saved)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestNothingIsSavedWhereNothingIsHeld(t *testing.T) {
 	t.Parallel()
 	s := armed(t, DefaultConfig(), "dropped", nil)
 	if show(s, pauseLine, warningLine); s.Saves() {
-		t.Error("the Set saves")
+		t.Error("the Set saves, although no lines are held")
 	}
 }
 

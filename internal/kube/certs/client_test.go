@@ -53,11 +53,11 @@ func TestWhatTheAPIRefusesIsToldWithItsRemedy(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.says)
 			}
 			if (r.trusted() == nil) != c.ready {
-				t.Errorf("the running replica: trusted %v", r.trusted())
+				t.Errorf("the running replica: the error of trusted is %v, want it ready: %t", r.trusted(), c.ready)
 			}
 			other := newReplica(t, f, clock)
 			if err := other.look(t.Context()); (other.trusted() == nil) != c.fresh {
-				t.Errorf("a new replica: trusted %v after %v", other.trusted(), err)
+				t.Errorf("a new replica: the error of trusted is %v, that of look %v; want it ready: %t", other.trusted(), err, c.fresh)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestAnAPIThatAnswersNonsense(t *testing.T) {
 		f.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
 		r := newReplica(t, f, c)
 		if err := r.look(t.Context()); err == nil || r.trusted() == nil {
-			t.Errorf("%s: the error of look is %v", name, err)
+			t.Errorf("%s: the error of look is %v, that of trusted %v; want both", name, err, r.trusted())
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestTheCAOfTheAPIIsReadAgainWhenItDoesNotVouchForTheServer(t *testing.T) {
 	}
 	write(t, f.cluster.CAFile, []byte("nonsense"))
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "has no certificate") {
-		t.Errorf("with a file that is not a CA: %v", err)
+		t.Errorf(`with a file that is not a CA: %v, want "has no certificate" in it`, err)
 	}
 	write(t, f.cluster.CAFile, right)
 	r.mustLook(t)

@@ -16,11 +16,11 @@ func TestConfig(t *testing.T) {
 		return map[string]string{"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}[name], true
 	})
 	if bad := good.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	files := Config{TLSCert: "c", TLSKey: "k"}
 	if bad := files.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("with files, the errors are %v, want none", bad)
 	}
 	for _, c := range []struct {
 		base   Config

@@ -139,7 +139,7 @@ func TestABadPairKeepsTheOldOne(t *testing.T) {
 				t.Error(err)
 			}
 			if strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), k.says) {
-				t.Errorf("log: %s", log)
+				t.Errorf("the log is\n%s\nwant one warning, and %q in it", log, k.says)
 			}
 		})
 	}

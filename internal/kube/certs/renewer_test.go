@@ -28,7 +28,7 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 	cfg := DefaultConfig()
 	cfg.Secret, cfg.Service, cfg.Namespace, cfg.Configuration, cfg.Cluster = "certs", "injector", "shop-system", "ullage", f.cluster
 	if bad := cfg.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	m := newMetrics(prometheus.NewRegistry())
 	api, err := newClient(cfg.Cluster, m)
@@ -45,7 +45,7 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 func (r *replica) mustLook(t *testing.T) {
 	t.Helper()
 	if err := r.look(t.Context()); err != nil {
-		t.Fatalf("look: %v; the journal is\n%s", err, r.journal)
+		t.Fatalf("the error of look is %v, want none; the journal is\n%s", err, r.journal)
 	}
 }
 
@@ -92,10 +92,10 @@ func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 	}
 	data := f.data()
 	if string(data["other"]) != "other" || len(data) != 5 || cas(data) != 1 {
-		t.Errorf("the Secret has %d keys and %d CAs", len(data), cas(data))
+		t.Errorf("the Secret has %d keys, %d CAs, and %q under other; want 5, 1, and \"other\" as before", len(data), cas(data), data["other"])
 	}
 	if b := f.bundles(); b[0] != string(data[caCertKey]) || b[1] != "foreign" || b[2] != b[0] {
-		t.Errorf("the caBundles are %q", b)
+		t.Errorf("the caBundles are %q, want that of the Secret, \"foreign\" as before, and that of the Secret", b)
 	}
 	var s map[string]any
 	f.read(secretPath, &s)
@@ -110,7 +110,7 @@ func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 		t.Error("a second look writes again")
 	}
 	if err := r.reachable(f, c.now().Add(-skew+time.Minute)); err != nil {
-		t.Errorf("with a slow clock: %v", err)
+		t.Errorf("with a slow clock: %v, want no error", err)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestReplicasAgree(t *testing.T) {
 		work.Wait()
 		for i, r := range all {
 			if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil || r.serial() != all[0].serial() {
-				t.Errorf("replica %d of %d: %s, %v", i, n, r.serial(), err)
+				t.Errorf("replica %d of %d: serial %s, error %v; want serial %s and no error", i, n, r.serial(), err, all[0].serial())
 			}
 			if n := testutil.ToFloat64(r.serving.metrics.renewals); n != 0 {
 				t.Errorf("replica %d has %v renewals, want 0", i, n)
@@ -148,11 +148,11 @@ func TestTheCABundleIsRepaired(t *testing.T) {
 	f.put(configPath, `{"metadata":{"name":"ullage"},"webhooks":[{"clientConfig":{"url":"https://injector.shop-system.svc/mutate","caBundle":"eA=="}},{"clientConfig":{"service":{"name":"injector","namespace":"elsewhere"}}},{"clientConfig":{"service":{"name":"injector","namespace":"shop-system"}}}]}`)
 	r.mustLook(t)
 	if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil || r.serial() != serial || f.bundles()[1] != "" {
-		t.Errorf("error %v, the caBundles are %q", err, f.bundles())
+		t.Errorf("error %v, serial %s, the caBundles are %q; want no error, serial %s and an empty second caBundle", err, r.serial(), f.bundles(), serial)
 	}
 	f.put(configPath, `{"metadata":{"name":"ullage"},"webhooks":[]}`)
 	if err := r.look(t.Context()); err == nil || r.trusted() == nil || !strings.Contains(r.trusted().Error(), "service injector in namespace shop-system") {
-		t.Errorf("without webhooks, the error of look is %v and that of trusted %v", err, r.trusted())
+		t.Errorf("without webhooks, the error of look is %v and that of trusted %v; want both, and the second to name the service injector", err, r.trusted())
 	}
 }
 
@@ -202,7 +202,7 @@ func TestSomebodyElseIsFasterBetweenReadAndWrite(t *testing.T) {
 		}
 		slow.mustLook(t)
 		if err := errors.Join(slow.reachable(f, c.now()), slow.trusted(), fast.reachable(f, c.now())); err != nil || slow.serial() != fast.serial() {
-			t.Errorf("gap %s: the instances differ, error %v", gap, err)
+			t.Errorf("gap %s: serials %s and %s, error %v; want the same serial and no error", gap, slow.serial(), fast.serial(), err)
 		}
 		for _, op := range operations {
 			if n := testutil.ToFloat64(slow.api.metrics.apiErrors.WithLabelValues(op)); n != 0 {

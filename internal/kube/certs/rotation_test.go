@@ -48,7 +48,7 @@ func TestAShorterLifetimeTakesEffect(t *testing.T) {
 		c.add(settleTime)
 	}
 	if left := r.serving.Expiry().Sub(c.now()); left > time.Hour {
-		t.Errorf("the certificate is still valid for %s", left)
+		t.Errorf("the certificate is still valid for %s, want at most %s", left, time.Hour)
 	}
 	r.cfg.Lifetime = maxLifetime
 	c.add(40 * time.Minute)
@@ -78,7 +78,7 @@ func TestNobodyIsDistrustedInYearsOfRotations(t *testing.T) {
 			}
 			for _, r := range all {
 				if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil {
-					t.Fatalf("at %s: %v\n%s", c.now(), err, r.journal)
+					t.Fatalf("at %s: error %v, want none\n%s", c.now(), err, r.journal)
 				}
 				served[r.serial()] = true
 			}
@@ -88,7 +88,7 @@ func TestNobodyIsDistrustedInYearsOfRotations(t *testing.T) {
 		seen[string(data[caCertKey][:200])] = true
 	}
 	if len(served) < 8 || len(seen) < 3 || most != 2 || cas(f.data()) != 1 {
-		t.Errorf("%d serving certificates, %d CAs, at most %d at a time, %d left", len(served), len(seen), most, cas(f.data()))
+		t.Errorf("%d serving certificates, %d CAs, at most %d at a time, %d left; want at least 8, at least 3, 2 and 1", len(served), len(seen), most, cas(f.data()))
 	}
 }
 
@@ -161,7 +161,7 @@ func TestAnEmptiedSecretIsFilledWithoutHarmAndWithANewCA(t *testing.T) {
 	}
 	b.mustLook(t)
 	if m, err := parseMaterial(f.data(), nil, c.now()); err != nil || !m.current() || string(f.data()[caCertKey]) == old || len(m.cas) != 2 {
-		t.Errorf("the new CA did not sign the serving certificate: %v", err)
+		t.Errorf("%d CAs, error %v; want 2 CAs, of which a new one signed the serving certificate, and no error", len(m.cas), err)
 	}
 	if b.serial() != a.serial() {
 		t.Error("the replicas differ")
@@ -197,10 +197,10 @@ func TestAClockThatIsAheadStartsNoFight(t *testing.T) {
 	_ = b.look(t.Context())
 	_ = a.look(t.Context())
 	if f.written() != writes || b.serial() != a.serial() {
-		t.Errorf("the replicas wrote %d more times", f.written()-writes)
+		t.Errorf("the replicas wrote %d more times and have the serials %s and %s; want no write and the same serial", f.written()-writes, a.serial(), b.serial())
 	}
 	if err := b.serving.valid(c.now()); err == nil || !strings.Contains(err.Error(), "clock") {
-		t.Errorf("ready with a certificate that is not valid yet: %v", err)
+		t.Errorf("with a certificate that is not valid yet, the error is %v, want one about the clock", err)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestRenewalsWhileConnectionsAreInUse(t *testing.T) {
 		clock.add(20 * 24 * time.Hour)
 	}
 	if len(serials) < 5 {
-		t.Errorf("only %d certificates", len(serials))
+		t.Errorf("only %d certificates, want at least 5", len(serials))
 	}
 	t.Logf("%d requests, %d certificates", requests.Load(), len(serials))
 }

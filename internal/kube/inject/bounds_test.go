@@ -69,16 +69,16 @@ func TestAmountsMakeAValidPod(t *testing.T) {
 		t.Run(c.name+" "+c.value, func(t *testing.T) {
 			r, res := sidecarResources(t, podLimited(t, map[string]string{c.name: c.value}, c.limits), testConfig())
 			if warnings := strings.Join(res.Warnings, "\n"); res.Injected == c.refused || c.refused && !strings.Contains(warnings, "it is over 1Pi: write a smaller value") {
-				t.Errorf("injected: %t, warnings:\n%s", res.Injected, warnings)
+				t.Errorf("injected: %t, warnings:\n%s\nwant injected: %t, and in the warnings of a refusal that the value is over 1Pi", res.Injected, warnings, !c.refused)
 			}
 			for name, request := range r.Requests {
 				if limit, ok := r.Limits[name]; request.Sign() < 0 || ok && request.Cmp(limit) > 0 {
-					t.Errorf("the request is %s of %s, and the limit is %s", request.String(), name, limit.String())
+					t.Errorf("the request is %s of %s, and the limit is %s; want a request that is neither negative nor over the limit", request.String(), name, limit.String())
 				}
 			}
 			for name, limit := range r.Limits {
 				if limit.Sign() <= 0 {
-					t.Errorf("the limit of %s is %s", name, limit.String())
+					t.Errorf("the limit of %s is %s, want more than 0", name, limit.String())
 				}
 			}
 		})
@@ -89,7 +89,7 @@ func TestResourcesOfTheConfigurationAreBounded(t *testing.T) {
 	cfg := testConfig()
 	cfg.Resources.Limits["memory"] = resource.MustParse("8Ei")
 	if bad := cfg.Validate(); len(bad) != 1 || bad[0].Error() != "resources: memory: it is over 1Pi: write a smaller value" {
-		t.Error(bad)
+		t.Errorf("the errors are %v, want only that memory is over 1Pi", bad)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestAMaximumOfRequestsHoldsInAGuaranteedPod(t *testing.T) {
 			cfg := cfg
 			cfg.Policy = wish.Policy{Max: c.max}
 			if bad := cfg.Validate(); len(bad) > 0 {
-				t.Fatal(bad)
+				t.Fatalf("the errors are %v, want none", bad)
 			}
 			r, res := sidecarResources(t, podLimited(t, c.annotations, map[string]string{"cpu": "1", "memory": "1Gi"}), cfg)
 			for name, want := range map[corev1.ResourceName]string{"cpu": c.cpu, "memory": c.memory} {

@@ -19,7 +19,7 @@ func TestWhereTheContainerIsSet(t *testing.T) {
 		"other": {"image": "other.example/ullage:v3"},
 	}
 	if bad := cfg.ValidateForAll(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	for _, c := range []struct {
 		namespace   string
@@ -62,7 +62,8 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 		checkInvariants(t, pod, res, testConfig())
 		warned := strings.Contains(strings.Join(res.Warnings, ""), "over the limit")
 		if text := marshal(t, res.Patch); !strings.Contains(text, c.has) || warned != (c.warns != "") || !strings.Contains(strings.Join(res.Warnings, ""), c.warns) {
-			t.Errorf("%v: the warnings are %q and the patch is\n%s", c.annotations, res.Warnings, text)
+			t.Errorf("%v: the warnings are %q and the patch is\n%s\nwant the warning %q, or none of the limit if that is empty, and a patch with %s",
+				c.annotations, res.Warnings, text, c.warns, c.has)
 		}
 	}
 }
@@ -78,7 +79,7 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 		Max:    map[string]string{"memory-limit": "128Mi", "memory-request": "64Mi", "cpu-request": "0.1", "cpu-limit": "1", "buffer": "64Mi"},
 	}
 	if bad := cfg.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	for _, c := range []struct{ name, value, warns, has string }{
 		{"image", "evil.example/ullage:v1", "image is fixed in this cluster", `"image":"shop.example/ullage:v2"`},
@@ -99,7 +100,8 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 		checkInvariants(t, pod, res, cfg)
 		warnings, patch := strings.Join(res.Warnings, "\n"), marshal(t, res.Patch)
 		if !res.Injected || !strings.Contains(warnings, c.warns) || (c.warns != "") != strings.Contains(warnings, "in this cluster") || !strings.Contains(patch, c.has) {
-			t.Errorf("%s %q: warnings\n%s\npatch without %s\n%s", c.name, c.value, warnings, c.has, patch)
+			t.Errorf("%s %q: injected %t, warnings\n%s\nand patch\n%s\nwant it injected, the cluster's warning %q (none if empty) and a patch with %s",
+				c.name, c.value, res.Injected, warnings, patch, c.warns, c.has)
 		}
 	}
 }

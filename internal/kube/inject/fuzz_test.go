@@ -72,10 +72,10 @@ func FuzzManifest(f *testing.F) {
 		}
 		again, second, err := manifest.Inject(out, testConfig())
 		if err != nil {
-			t.Fatalf("the second time: %v\n%s", err, out)
+			t.Fatalf("the second time, the error is %v, want none:\n%s", err, out)
 		}
 		if string(again) != string(out) || len(second) != len(notes) {
-			t.Fatalf("the second time:\n%s\nbefore:\n%s", again, out)
+			t.Fatalf("the second time, with %d notes:\n%s\nwant %d notes and the text of before:\n%s", len(second), again, len(notes), out)
 		}
 	})
 }

@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			if bad := cfg.Validate(); len(bad) > 0 {
-				t.Fatal(bad)
+				t.Fatalf("the errors are %v, want none", bad)
 			}
 			pod := readYAML(t, file)
 			res := mutate(t, pod, cfg)
@@ -119,7 +119,7 @@ func mutate(t *testing.T, pod []byte, cfg wish.Config) inject.Result {
 	t.Helper()
 	res, err := inject.Mutate(pod, "shop", cfg)
 	if err != nil {
-		t.Fatalf("Mutate: %v\n%s", err, pod)
+		t.Fatalf("the error of Mutate is %v, want none\n%s", err, pod)
 	}
 	return res
 }
@@ -128,7 +128,8 @@ func mutate(t *testing.T, pod []byte, cfg wish.Config) inject.Result {
 func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) {
 	t.Helper()
 	if res.Injected && (len(res.Patch) == 0 || res.Refused != "" || res.Denied != "") || res.Denied != "" && (len(res.Patch) > 0 || res.Refused == "") {
-		t.Fatalf("injected %v, %d operations, refused %q, denied %q", res.Injected, len(res.Patch), res.Refused, res.Denied)
+		t.Fatalf("injected %v, %d operations, refused %q, denied %q; want operations and no reason, or no operations and a reason",
+			res.Injected, len(res.Patch), res.Refused, res.Denied)
 	}
 	if res.Refused != "" && !slices.Contains(ask.Reasons(), res.Refused) {
 		t.Errorf("refused for the reason %q, which is not in ask.Reasons", res.Refused)
@@ -145,7 +146,7 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 	for _, op := range res.Patch {
 		changes := strings.Contains(op.Path, "/env/") || strings.HasSuffix(op.Path, "/memory")
 		if op.Op != "add" && !changes {
-			t.Errorf("unexpected operation: %s of %s", op.Op, op.Path)
+			t.Errorf("the operation is %s of %s, want add, except for variables and memory", op.Op, op.Path)
 		}
 	}
 	before, after := decode(t, pod), applyJSON(t, pod, res.Patch)
@@ -195,7 +196,7 @@ func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) 
 		t.Fatal(err)
 	}
 	if again := mutate(t, annotated, cfg); len(again.Patch) > 0 || again.Refused != res.Refused || !slices.Equal(again.Warnings, res.Warnings) {
-		t.Errorf("a second pass returns %+v", again)
+		t.Errorf("a second pass returns %+v, want no patch, refused %q and the warnings %q", again, res.Refused, res.Warnings)
 	}
 }
 
@@ -233,12 +234,12 @@ func checkKept(t *testing.T, path string, before, after any) {
 		if strings.HasSuffix(path, "/resources/limits/memory") || strings.HasSuffix(path, "/resources/requests/memory") {
 			was, is := resource.MustParse(fmt.Sprint(before)), resource.MustParse(fmt.Sprint(after))
 			if is.Cmp(was) < 0 {
-				t.Errorf("%s was %v and is %v", path, before, after)
+				t.Errorf("%s was %v and is %v, want no less", path, before, after)
 			}
 			return // ullage.dev/raise-memory-limit
 		}
 		if !cmp.Equal(before, after) {
-			t.Errorf("%s was %v and is %v", path, before, after)
+			t.Errorf("%s was %v and is %v, want it unchanged", path, before, after)
 		}
 	}
 }
@@ -271,8 +272,9 @@ func checkSidecars(t *testing.T, p *corev1.Pod) {
 		s := c.SecurityContext
 		root := s.RunAsUser != nil && *s.RunAsUser == 0
 		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways ||
-			*s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || *s.RunAsNonRoot == root || len(s.Capabilities.Drop) != 1 {
-			t.Errorf("the sidecar %s would be refused: %+v", c.Name, s)
+			*s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || *s.RunAsNonRoot == root || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+			t.Errorf("the sidecar %s has the restartPolicy %v and %+v; want Always, no escalation, a read-only root, runAsNonRoot unless it is root, and ALL dropped",
+				c.Name, c.RestartPolicy, s)
 		}
 		for name, request := range c.Resources.Requests {
 			if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {

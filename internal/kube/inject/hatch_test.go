@@ -72,7 +72,7 @@ func (c hatchCase) check(t *testing.T, setting string) {
 		cfg.Defaults = map[string]string{setting: c.defaults}
 	}
 	if bad := cfg.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	annotations := map[string]string{}
 	if c.asked != "" {

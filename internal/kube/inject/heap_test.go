@@ -50,7 +50,7 @@ func TestTheLogAgainstTheHeap(t *testing.T) {
 			res := mutate(t, pod, testConfig())
 			checkInvariants(t, pod, res, testConfig())
 			if !res.Injected {
-				t.Fatal(res.Warnings)
+				t.Fatalf("the pod is not injected: %q", res.Warnings)
 			}
 			text, err := json.Marshal(applyJSON(t, pod, res.Patch))
 			if err != nil {

@@ -52,7 +52,7 @@ func TestWhatTheImageHasInTmpIsSeen(t *testing.T) {
 		})
 	}
 	if said := warningsOf(t, object{"ullage.dev/attach": "off"}, object{"workingDir": "/tmp"}, nil); strings.Contains(said, "hides") {
-		t.Errorf("with attach off there is no volume at /tmp:\n%s", said)
+		t.Errorf("with attach off, the warnings are\n%s\nwant none about a volume that hides /tmp", said)
 	}
 }
 
@@ -96,7 +96,8 @@ func TestAPodOfJDK8IsNotGivenOptionsThatEndIt(t *testing.T) {
 		res := mutate(t, pod, testConfig())
 		said := strings.Join(res.Warnings, "\n")
 		if (res.Refused == ask.JDK8) != c.refused || res.Injected == c.refused || c.refused && !strings.Contains(said, "options-variable to off and add to the JVM's own options: -Xloggc:") {
-			t.Errorf("%+v: refused %q; warnings\n%s", c, res.Refused, said)
+			t.Errorf("%+v: injected %t, refused %q; want it refused for %q with the options to add if refused is true, else injected:\n%s",
+				c, res.Injected, res.Refused, ask.JDK8, said)
 		}
 	}
 }
@@ -118,6 +119,6 @@ func TestACopyThatDoesNotOutliveThePod(t *testing.T) {
 // The injector's own port is 9919, and the injector may use hostNetwork too.
 func TestThePortForHostNetworkIsNotTheInjectors(t *testing.T) {
 	if said := warningsOf(t, nil, object{}, object{"hostNetwork": true}); !strings.Contains(said, "hostNetwork") || strings.Contains(said, "9919") {
-		t.Error(said)
+		t.Errorf("the warnings are\n%s\nwant hostNetwork in them, and not the port 9919", said)
 	}
 }

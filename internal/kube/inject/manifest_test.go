@@ -46,7 +46,7 @@ func checkTwice(t *testing.T, text []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(text), string(again)); diff != "" {
-		t.Errorf("the second time:\n%s", diff)
+		t.Errorf("the second time, the text has changed (-before +after):\n%s", diff)
 	}
 }
 
@@ -101,12 +101,13 @@ func TestKinds(t *testing.T) {
 		text := "{apiVersion: " + c.apiVersion + ", kind: " + c.kind + ", " + c.rest + "}\n"
 		out, notes, err := manifest.Inject([]byte(text), testConfig())
 		if err != nil {
-			t.Errorf("%s %s: %v", c.apiVersion, c.kind, err)
+			t.Errorf("%s %s: error %v, want none", c.apiVersion, c.kind, err)
 			continue
 		}
 		injected := len(notes) == 1 && notes[0].Injected
 		if injected != c.injected || (len(notes) == 1) != c.noted || injected == (text == string(out)) {
-			t.Errorf("%s %s: the notes are %+v, the output is\n%s", c.apiVersion, c.kind, notes, out)
+			t.Errorf("%s %s: the notes are %+v, want a note: %t, injected: %t, and a change only if injected; the output is\n%s",
+				c.apiVersion, c.kind, notes, c.noted, c.injected, out)
 		}
 	}
 }
@@ -156,7 +157,7 @@ func TestUntouchedDocumentsAreReturnedByteForByte(t *testing.T) {
 		"{\"kind\": \"Pod\"}",
 	} {
 		if out, _, err := manifest.Inject([]byte(text), testConfig()); err != nil || string(out) != text {
-			t.Errorf("%q became %q, %v", text, out, err)
+			t.Errorf("%q became %q, error %v; want no change and no error", text, out, err)
 		}
 	}
 }
@@ -167,7 +168,7 @@ func TestJSONStaysJSON(t *testing.T) {
 		{"ullage.dev/inject": "true"}}, "spec": {"containers": [{"name": "a", "env": []}], "volumes": []}}]}`
 	out, notes, err := manifest.Inject([]byte(text), testConfig())
 	if err != nil || len(notes) != 1 || !notes[0].Injected || !json.Valid(out) {
-		t.Errorf("the notes are %+v, error %v, the output is\n%s", notes, err, out)
+		t.Errorf("the notes are %+v, error %v; want one that says injected, no error, and JSON; the output is\n%s", notes, err, out)
 	}
 }
 
@@ -218,7 +219,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 			res.Patch = nil
 		}
 		if diff := cmp.Diff(applyJSON(t, asJSON, res.Patch), decode(t, got)); diff != "" {
-			t.Errorf("%s:\n%s", file, diff)
+			t.Errorf("%s: the pod that the webhook makes (-) and that in the manifest (+) differ:\n%s", file, diff)
 		}
 	}
 }
@@ -237,7 +238,7 @@ spec:
 	for name, want := range map[string]string{"data": "", "ullage-logs": "volume called ullage-logs", "ullage-dest": "volume called ullage-dest"} {
 		_, notes, err := manifest.Inject([]byte(strings.Replace(text, "NAME", name, 1)), testConfig())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: the notes are %+v, error %v", name, notes, err)
+			t.Errorf("%s: the notes are %+v, error %v; want %q in the error, or none if that is empty", name, notes, err, want)
 		}
 	}
 }
@@ -254,7 +255,7 @@ func TestHiddenPullSecretsAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(strings.Join(notes[0].Warnings, "\n"), "those of its service account"); got != warned {
-			t.Errorf("with %q, the warnings are %q", own, notes[0].Warnings)
+			t.Errorf("with %q, the warnings are %q, want one about the secrets of the service account: %t", own, notes[0].Warnings, warned)
 		}
 	}
 }
@@ -269,7 +270,7 @@ func TestASidecarOfAFileYields(t *testing.T) {
 		}
 		out, _, err := manifest.Inject([]byte(pod), cfg)
 		if err != nil || !strings.Contains(string(out), `{"name": "ULLAGE_YIELD_AFTER", "value": "`+want+`"}`) {
-			t.Errorf("with %q: error %v, the output is\n%s", set, err, out)
+			t.Errorf("with %q: error %v, want none, and ULLAGE_YIELD_AFTER %q in the output\n%s", set, err, want, out)
 		}
 	}
 }

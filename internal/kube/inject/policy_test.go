@@ -13,7 +13,7 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 	cfg.Defaults = map[string]string{"xlog": "gc=info", "segment-bytes": "8Mi"}
 	cfg.Policy = wish.Policy{Locked: []string{"dest", "xlog", "listen"}, Max: map[string]string{"buffer": "128Mi", "segment-bytes": "16Mi", "retain-bytes": "1Gi", "retain-age": "168h"}}
 	if bad := cfg.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	for _, c := range []struct{ name, value, warns, has string }{
 		{"dest", "pvc:logs", "ullage.dev/dest is fixed in this cluster", `"emptyDir":{`},
@@ -34,7 +34,8 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 		text := strings.Join(res.Warnings, "\n")
 		patch := marshal(t, res.Patch)
 		if !res.Injected || (c.warns != "") != strings.Contains(text, "in this cluster") || !strings.Contains(text, c.warns) || !strings.Contains(patch, c.has) {
-			t.Errorf("%s %q: injected %v, warnings\n%s\npatch without %s\n%s", c.name, c.value, res.Injected, text, c.has, patch)
+			t.Errorf("%s %q: injected %v, warnings\n%s\nand patch\n%s\nwant it injected, the cluster's warning %q (none if empty) and a patch with %s",
+				c.name, c.value, res.Injected, text, patch, c.warns, c.has)
 		}
 	}
 	if res := mutate(t, podWith(t, map[string]string{"buffer": "plenty"}), cfg); res.Injected {
@@ -48,7 +49,7 @@ func TestAMaximumHolds(t *testing.T) {
 	cfg.Defaults = map[string]string{"budget": "32Mi"}
 	cfg.Policy = wish.Policy{Max: map[string]string{"retain-age": "168h", "upload-age": "10m", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
 	if bad := cfg.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	for _, c := range []struct{ name, value, has string }{
 		{"retain-age", "0", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
@@ -89,7 +90,7 @@ func TestAPolicyIsAboutSettings(t *testing.T) {
 		cfg.Policy = c.policy
 		bad := cfg.Validate()
 		if (c.says == "") != (len(bad) == 0) || c.says != "" && !strings.Contains(bad[0].Error(), c.says) {
-			t.Errorf("the errors of %+v are %v", c.policy, bad)
+			t.Errorf("the errors of %+v are %v, want %q in the first, or none if that is empty", c.policy, bad, c.says)
 		}
 	}
 }
@@ -101,10 +102,10 @@ func TestPullSecretsAreAdded(t *testing.T) {
 	res := mutate(t, pod, cfg)
 	checkInvariants(t, pod, res, cfg)
 	if text := marshal(t, applyJSON(t, pod, res.Patch)); !strings.Contains(text, `"imagePullSecrets":[{"name":"own"},{"name":"registry"}]`) {
-		t.Error(text)
+		t.Errorf("the pod is\n%s\nwant its own secret and then registry in imagePullSecrets", text)
 	}
 	cfg.PullSecrets = []string{"No Name"}
 	if bad := cfg.Validate(); len(bad) != 1 {
-		t.Error(bad)
+		t.Errorf("the errors are %v, want one", bad)
 	}
 }

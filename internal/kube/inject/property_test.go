@@ -36,7 +36,7 @@ func TestRandomPods(t *testing.T) {
 		}
 	}
 	if injected < rounds/4 {
-		t.Errorf("only %d of %d pods were injected", injected, rounds)
+		t.Errorf("only %d of %d pods were injected, want at least %d", injected, rounds, rounds/4)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 				cfg.Resources.Limits["cpu"] = resource.MustParse(c.general)
 			}
 			if bad := cfg.Validate(); len(bad) > 0 {
-				t.Fatal(bad)
+				t.Fatalf("the errors are %v, want none", bad)
 			}
 			pod := podLimited(t, c.annotations, c.limits)
 			r, res := sidecarResources(t, pod, cfg)

@@ -127,11 +127,11 @@ func TestBadAnnotation(t *testing.T) {
 			checkInvariants(t, pod, res, cfg)
 			text := strings.Join(res.Warnings, "\n")
 			if res.Injected || res.Denied != "" || len(res.Warnings) == 0 || res.Refused != ask.BadAnnotation {
-				t.Fatalf("the result is %+v", res)
+				t.Fatalf("the result is %+v, want it refused for %q with a warning, and neither injected nor denied", res, ask.BadAnnotation)
 			}
 			// The status on the pod says the same.
 			if said := statusOf(t, pod, res); said.Refused != ask.BadAnnotation || "ullage: not injected: "+said.Errors[0] != res.Warnings[0] {
-				t.Errorf("the annotation: %+v", said)
+				t.Errorf("the annotation is %+v, want it refused for %q, with the error of the warning %q", said, ask.BadAnnotation, res.Warnings[0])
 			}
 			if !strings.Contains(text, ask.Prefix+c.name) || !strings.Contains(text, c.want) {
 				t.Errorf("no %q about %s in:\n%s", c.want, c.name, text)
@@ -139,7 +139,7 @@ func TestBadAnnotation(t *testing.T) {
 
 			cfg.OnError = wish.Deny
 			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, ask.Prefix+c.name) {
-				t.Errorf("with deny: %+v", res)
+				t.Errorf("with deny: %+v, want it denied with %q in the text, and not injected", res, ask.Prefix+c.name)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func statusOf(t *testing.T, pod []byte, res inject.Result) ask.Status {
 	value, _ := meta["annotations"].(map[string]any)[ask.InjectedAnnotation].(string)
 	s, err := ask.ParseStatus(value)
 	if err != nil {
-		t.Fatalf("%v: %q", err, value)
+		t.Fatalf("the annotation is %q, want a status: %v", value, err)
 	}
 	return s
 }
@@ -177,14 +177,15 @@ func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 		res := mutate(t, pod, testConfig())
 		checkInvariants(t, pod, res, testConfig())
 		if res.Injected != c.injected || (len(res.Patch) > 0) != c.status || !c.injected && res.Refused != ask.BadAnnotation {
-			t.Errorf("%s: injected %v, refused %q, %d operations", c.name, res.Injected, res.Refused, len(res.Patch))
+			t.Errorf("%s: injected %v, refused %q, %d operations; want injected %v, operations: %v, and refused %q if not injected",
+				c.name, res.Injected, res.Refused, len(res.Patch), c.injected, c.status, ask.BadAnnotation)
 		}
 		total := 0
 		for name, value := range applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any) {
 			total += len(name) + len(value.(string))
 		}
 		if total > maxAnnotations+900 { // the 1,000 bytes of the old status
-			t.Errorf("%s: the annotations have %d bytes", c.name, total)
+			t.Errorf("%s: the annotations have %d bytes, want at most %d", c.name, total, maxAnnotations+900)
 		}
 	}
 }

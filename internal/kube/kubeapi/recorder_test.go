@@ -38,7 +38,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var e map[string]any
 		if err := json.NewDecoder(r.Body).Decode(&e); err != nil || r.Method != http.MethodPost || r.Header.Get("Authorization") != "Bearer secret" {
-			t.Errorf("%s with %q: %v", r.Method, r.Header.Get("Authorization"), err)
+			t.Errorf("%s with %q, error %v; want POST with \"Bearer secret\" and a body of JSON", r.Method, r.Header.Get("Authorization"), err)
 		}
 		code := f.answer()
 		f.mu.Lock()

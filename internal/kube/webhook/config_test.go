@@ -9,7 +9,7 @@ import (
 
 func TestConfig(t *testing.T) {
 	if bad := DefaultConfig().Validate(); len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("the errors are %v, want none", bad)
 	}
 	for _, c := range []struct {
 		change func(*Config)

@@ -130,7 +130,7 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 				says = s.Message
 			}
 			if a.Response.UID != "u-1" || a.Response.Allowed != c.allowed || (len(a.Response.Patch) > 0) != c.patched || !strings.Contains(says, c.says) || c.says == "" && says != "" {
-				t.Errorf("%+v, status %+v", a.Response, a.Response.Result)
+				t.Errorf("%+v, status %+v; want UID u-1, allowed: %t, a patch: %t, and the text %q", a.Response, a.Response.Result, c.allowed, c.patched, c.says)
 			}
 			if n := testutil.ToFloat64(h.metrics.reviews.WithLabelValues(c.result)); n != 1 {
 				t.Errorf("%v reviews are counted as %s, want 1", n, c.result)
@@ -161,7 +161,7 @@ func TestErrorsDenyWhereThatIsAskedFor(t *testing.T) {
 	for _, text := range []string{body("error"), body("panic"), body("web")[:200], body("bad-patch"), body("web", "io/v1", "io/v1beta1")} {
 		a := parsed(t, post(h, text))
 		if a.Response.Allowed || a.Response.Result == nil || a.Response.Result.Code != 500 || !strings.Contains(a.Response.Result.Message, "log sidecar: ") {
-			t.Errorf("%+v, status %+v", a.Response, a.Response.Result)
+			t.Errorf("%+v, status %+v; want it denied with code 500 and \"log sidecar: \" in the message", a.Response, a.Response.Result)
 		}
 	}
 	if a := parsed(t, post(h, body("unchanged"))); !a.Response.Allowed {

@@ -44,10 +44,10 @@ func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
 			h.ServeHTTP(w, r)
 			a := parsed(t, w)
 			if len(text) != c.size || !a.Response.Allowed || a.Response.UID != "u-1" || testutil.ToFloat64(h.metrics.reviews.WithLabelValues(c.want)) != 1 {
-				t.Errorf("%d bytes: %+v", len(text), a.Response)
+				t.Errorf("%d bytes: %+v, want %d bytes, UID u-1, the pod allowed, and one review counted as %s", len(text), a.Response, c.size, c.want)
 			}
 			if (c.want == failed) != strings.Contains(strings.Join(a.Response.Warnings, ""), "larger than 3 MiB") {
-				t.Errorf("the warnings are %q", a.Response.Warnings)
+				t.Errorf("the warnings are %q, want \"larger than 3 MiB\" in them: %t", a.Response.Warnings, c.want == failed)
 			}
 		})
 	}
@@ -94,10 +94,10 @@ func TestAReviewOfTooManyElementsIsAnsweredWithoutDecodingIt(t *testing.T) {
 		a := parsed(t, post(h, text))
 		runtime.ReadMemStats(&after)
 		if !a.Response.Allowed || a.Response.UID != "u-1" || len(a.Response.Warnings) != 1 || !strings.Contains(a.Response.Warnings[0], fmt.Sprintf("has %d elements, at most 20000", elements)) {
-			t.Errorf("%d elements: %+v", elements, a.Response)
+			t.Errorf("%d elements: %+v, want UID u-1, the pod allowed, and one warning, with the number of elements and that at most 20000 are", elements, a.Response)
 		}
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))+1<<20 {
-			t.Errorf("%d elements in %d bytes took %d bytes of memory", elements, len(text), took)
+			t.Errorf("%d elements in %d bytes took %d bytes of memory, want at most %d", elements, len(text), took, uint64(len(text))+1<<20)
 		}
 	}
 	if n := testutil.ToFloat64(h.metrics.panics); n != 0 {
@@ -137,10 +137,10 @@ func TestWarningsAreBounded(t *testing.T) {
 	h, _, _ := testHandler(false)
 	a := parsed(t, post(h, body("verbose")))
 	if n := len(a.Response.Warnings); n != maxWarnings || a.Response.Warnings[n-1] != "and 70 more warnings" {
-		t.Errorf("%d warnings, the last %q", n, a.Response.Warnings[n-1])
+		t.Errorf("%d warnings, the last %q; want %d, and the last \"and 70 more warnings\"", n, a.Response.Warnings[n-1], maxWarnings)
 	}
 	if w := bounded([]string{strings.Repeat("ü\n", 5000)})[0]; len(w) > names.MaxText+4 || strings.ContainsAny(w, "\n") {
-		t.Errorf("the warning has %d bytes", len(w))
+		t.Errorf("the warning has %d bytes, want at most %d and no newline: %q", len(w), names.MaxText+4, w)
 	}
 }
 
@@ -178,10 +178,10 @@ func FuzzReview(f *testing.F) {
 			}
 		case 400, 413:
 			if w.Body.Len() == 0 || w.Body.Len() > 2*names.MaxText {
-				t.Fatalf("the answer has code %d and body %q", w.Code, w.Body)
+				t.Fatalf("the answer has code %d and body %q, want a body of at most %d bytes that is not empty", w.Code, w.Body, 2*names.MaxText)
 			}
 		default:
-			t.Fatalf("the answer has code %d and body %q", w.Code, w.Body)
+			t.Fatalf("the answer has code %d and body %q, want code 200, 400 or 413", w.Code, w.Body)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func TestTheLogSaysWhyAPodHasNoSidecar(t *testing.T) {
 			h, log, _ := testHandler(false)
 			parsed(t, post(h, c.text))
 			if got := log.String(); !strings.Contains(got, c.line) || strings.Count(got, "\n") != 1 {
-				t.Errorf("no %s in:\n%s", c.line, got)
+				t.Errorf("the log is\n%s\nwant one line, with %s in it", got, c.line)
 			}
 			if n := testutil.ToFloat64(h.metrics.refusals.WithLabelValues("annotation")); n != c.reasons {
 				t.Errorf("%v refusals counted, want %v", n, c.reasons)

@@ -52,7 +52,7 @@ func start(t testing.TB, mutate Mutate, delay time.Duration) *rig {
 	r.stop = sync.OnceValue(func() error { cancel(); keeping.Wait(); return <-done })
 	t.Cleanup(func() {
 		if err := r.stop(); err != nil {
-			t.Errorf("Run: %v\n%s", err, r.log)
+			t.Errorf("the error of Run is %v, want none\n%s", err, r.log)
 		}
 	})
 	lab.Eventually(t, within, "ready", func() bool { return r.Ready() == nil })
@@ -100,10 +100,10 @@ func TestServeOverTLS(t *testing.T) {
 	c := r.client(t)
 	a, resp, err := r.review(c, body("web"))
 	if err != nil || string(a.Response.Patch) != testPatch {
-		t.Fatalf("the answer is %+v, error %v", a, err)
+		t.Fatalf("the answer is %+v, error %v; want the patch %s and no error", a, err, testPatch)
 	}
 	if resp.ProtoMajor != 1 || resp.TLS.Version < tls.VersionTLS12 {
-		t.Errorf("%s, TLS %x", resp.Proto, resp.TLS.Version)
+		t.Errorf("%s, TLS %x; want HTTP/1 and at least TLS %x", resp.Proto, resp.TLS.Version, tls.VersionTLS12)
 	}
 	for _, k := range []struct {
 		method, path string
@@ -120,7 +120,7 @@ func TestServeOverTLS(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != k.code {
-			t.Errorf("%s %s has code %d", k.method, k.path, resp.StatusCode)
+			t.Errorf("%s %s has code %d, want %d", k.method, k.path, resp.StatusCode, k.code)
 		}
 	}
 	_, _, err = r.review(r.client(t, func(tr *http.Transport) {
@@ -130,7 +130,7 @@ func TestServeOverTLS(t *testing.T) {
 		t.Errorf(`TLS 1.1: %v, want "protocol version" in it`, err)
 	}
 	if _, _, err := r.review(r.client(t, func(tr *http.Transport) { tr.TLSClientConfig.MaxVersion = tls.VersionTLS12 }), body("web")); err != nil {
-		t.Errorf("TLS 1.2: %v", err)
+		t.Errorf("TLS 1.2: %v, want no error", err)
 	}
 }
 

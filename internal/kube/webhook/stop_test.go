@@ -47,7 +47,7 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	})
 	close(release)
 	if err := <-slow; err != nil {
-		t.Errorf("a review under way: %v", err)
+		t.Errorf("a review under way: %v, want no error", err)
 	}
 	if err := r.stop(); err != nil {
 		t.Error(err)

@@ -38,7 +38,7 @@ func TestLinesAreTheSameInAnyPieces(t *testing.T) {
 			t.Errorf("in pieces of %d: %d lines, want %d", size, len(got), len(want))
 		}
 		if held := cap(l.held); held > 2*HeadBytes {
-			t.Errorf("in pieces of %d: Lines holds %d bytes", size, held)
+			t.Errorf("in pieces of %d: Lines holds %d bytes, want at most %d", size, held, 2*HeadBytes)
 		}
 	}
 }
@@ -83,10 +83,10 @@ func TestLinesAreReturnedOnceTheyAreWhole(t *testing.T) {
 	}
 	l.End()
 	if p, ok := l.Next(); !ok || string(p.Text) != "fo" || !p.First || !p.Last {
-		t.Fatalf("at the end: %q, %v", p.Text, ok)
+		t.Fatalf(`at the end: %q, %v, First %v, Last %v; want "fo" and true for all`, p.Text, ok, p.First, p.Last)
 	}
 	if p, ok := l.Next(); ok {
-		t.Fatalf("after the end: %q", p.Text)
+		t.Fatalf("after the end: %q, want no further line", p.Text)
 	}
 }
 

@@ -298,10 +298,10 @@ func TestULIsAsBefore(t *testing.T) {
 func TestParseFormat(t *testing.T) {
 	for f := Auto; f <= Plain; f++ {
 		if got, err := Parse(f.String()); got != f || err != nil {
-			t.Errorf("%s is read back as %s, error %v", f, got, err)
+			t.Errorf("%s is read back as %s, error %v; want the same and no error", f, got, err)
 		}
 	}
 	if _, err := Parse("unknown"); err == nil || Format(99).String() != "unknown" {
-		t.Error("unknown is accepted as a format")
+		t.Errorf("unknown is read as a format with the error %v, and Format(99) is called %q; want an error and unknown", err, Format(99))
 	}
 }

@@ -57,10 +57,10 @@ func FuzzClassify(f *testing.F) {
 		again := c
 		got := c.Classify(second, nil)
 		if !bytes.Equal(before, second) {
-			t.Fatalf("the line became %q", second)
+			t.Fatalf("the line became %q, want %q as before", second, before)
 		}
 		if same := again.Classify(second, nil); same != got || got.Level >= ul.NumLevels || got.Kind > ul.Drop {
-			t.Fatalf("%q is %v, then %v", second, got, same)
+			t.Fatalf("%q is %v, then %v; want the same twice, with a level below %d and a kind up to %v", second, got, same, ul.NumLevels, ul.Drop)
 		}
 		c = Classifier{}
 		c.Classify([]byte("[0.397s][info][gc] a"), nil)
@@ -68,7 +68,7 @@ func FuzzClassify(f *testing.F) {
 			t.Fatalf("%q is a header, but Begins reports false", second)
 		}
 		if got.Kind == ul.Text && got.Level != ul.Unknown {
-			t.Fatalf("the text %q has level %s", second, got.Level)
+			t.Fatalf("the text %q has level %s, want %s", second, got.Level, ul.Unknown)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func FuzzWhen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		at, ok := When(line)
 		if ok && (at.Year() < 0 || at.Year() > 10000) || !ok && !at.IsZero() {
-			t.Fatalf("%q has the time %s, known is %v", line, at, ok)
+			t.Fatalf("%q has the time %s, known is %v; want a year from 0 to 10000, or the zero time if it is not known", line, at, ok)
 		}
 		if header := Begins(line); ok && !header {
 			t.Fatalf("%q has a time but is not a header", line)
@@ -120,7 +120,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		var at stamp
 		if h, ok := parseJSON(line, &at); !ok || h.level != flat {
-			t.Fatalf("%q: flatLevel is %s, the parsed level %s", line, flat, h.level)
+			t.Fatalf("%q: flatLevel is %s, the parsed level %s, read is %v; want the same level and true", line, flat, h.level, ok)
 		}
 	})
 }

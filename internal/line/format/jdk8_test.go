@@ -48,7 +48,7 @@ func TestLinesOfJDK8(t *testing.T) {
 				t.Errorf("%v: %s, level %v, want %s, %v: %s", only, got.Kind, got.Level, kind, level, one.line)
 			}
 			if one.header && only != Plain && c.Format() != JDK8 {
-				t.Errorf("with %v, the format is %v at line %s", only, c.Format(), one.line)
+				t.Errorf("with %v, the format is %v, want %v at line %s", only, c.Format(), JDK8, one.line)
 			}
 		}
 		var r ul.Record

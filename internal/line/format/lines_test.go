@@ -340,7 +340,7 @@ func TestLines(t *testing.T) {
 		text := ""
 		if at, ok := When([]byte(c.line)); ok {
 			if text = at.Format("15:04:05.999"); at.Truncate(24*time.Hour) != time.Date(2024, 5, 7, 0, 0, 0, 0, time.UTC) {
-				t.Errorf("%s: %s is on the wrong day: %s", c.what, at, c.line)
+				t.Errorf("%s: %s is on the wrong day, want 2024-05-07: %s", c.what, at, c.line)
 			}
 		}
 		if text != c.time {

@@ -85,15 +85,15 @@ func FuzzParse(f *testing.F) {
 		got, err := Parse(text)
 		if err != nil {
 			if !got.IsZero() {
-				t.Errorf("levels %q with the error %v", got, err)
+				t.Errorf("levels %q with the error %v, want none with an error", got, err)
 			}
 			return
 		}
 		if again, err := Parse(got.String()); err != nil || again != got || len(got.String()) > MaxText {
-			t.Errorf("%q is %q, and that is %q, %v", text, got, again, err)
+			t.Errorf("%q is %q, and that is %q, %v; want the same again, no error and at most %d bytes", text, got, again, err, MaxText)
 		}
 		if strings.ContainsFunc(got.String(), func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
-			t.Errorf("%q is %q", text, got)
+			t.Errorf("%q is %q, want only printable ASCII without spaces", text, got)
 		}
 		if _, any, _ := got.Lowest(); any == ul.Unknown || strings.Count(got.String(), ",") >= maxRules {
 			t.Errorf("%q wants %v and above", got, any)

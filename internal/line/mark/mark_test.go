@@ -47,7 +47,7 @@ func TestMarksAreLinesAndAreReadBack(t *testing.T) {
 			}
 			var r ul.Record
 			if r.Parse(line[:len(line)-1]); r.Kind != ul.Header || r.Level != m.Level || string(r.Tags) != tag {
-				t.Errorf("as UL: %+v", r)
+				t.Errorf("as UL: %+v; want kind %v, level %v and the tags %q", r, ul.Header, m.Level, tag)
 			}
 		})
 	}
@@ -57,7 +57,7 @@ func TestWhatAMarkConcerns(t *testing.T) {
 	is := func(stream string) bool { return stream == "gc.log" }
 	for streams, want := range map[string]bool{"": true, "gc.log": true, "a.log,gc.log": true, "a.log": false, "gc.log.1": false} {
 		if got := New(JVMStarted, "stream", streams).Concerns(is); got != want {
-			t.Errorf("of %q: %v", streams, got)
+			t.Errorf("a mark of the streams %q concerns gc.log: %v, want %v", streams, got, want)
 		}
 	}
 }
@@ -71,7 +71,8 @@ func TestAMarkIsBounded(t *testing.T) {
 	m := at(New(JVMStarted, pairs...))
 	line := m.Append(nil)
 	if len(line) > MaxBytes || len(m.Fields) != maxFields || strings.Count(string(line), "\n") != 1 {
-		t.Errorf("%d fields, %d bytes", len(m.Fields), len(line))
+		t.Errorf("%d fields, %d bytes, %d newlines; want %d fields, at most %d bytes and 1 newline",
+			len(m.Fields), len(line), strings.Count(string(line), "\n"), maxFields, MaxBytes)
 	}
 	if _, ok := Parse(line); !ok {
 		t.Error("the longest mark can't be parsed")
@@ -106,7 +107,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if again := string(m.Append(nil)); again != strings.TrimSuffix(line, "\n")+"\n" {
-			t.Errorf("%q is written again as %q", line, again)
+			t.Errorf("%q is written again as %q, want the same line", line, again)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func TestNamesThatStreamsCannotHave(t *testing.T) {
 		"lost+found": false, "lost+found.0": false, ".hidden": false, "a\nb": false, "lost+found.log": true, "gc.log.1": true,
 	} {
 		if got := Valid(name); got != want {
-			t.Errorf("Valid(%q) is %v", name, got)
+			t.Errorf("Valid(%q) is %v, want %v", name, got, want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestAFloorIsFromAMillisecondToAnHour(t *testing.T) {
 		}
 		switch err := fs.Parse(args); {
 		case (err != nil) != (want < 0):
-			t.Errorf("%q: error %v", text, err)
+			t.Errorf("%q: error %v, want an error: %v", text, err, want < 0)
 		case err == nil && f.Duration() != time.Duration(want):
 			t.Errorf("%q is %s, want %s", text, f.Duration(), time.Duration(want))
 		}

@@ -31,11 +31,11 @@ func FuzzParse(f *testing.F) {
 		before := bytes.Clone(line)
 		e, ok := Parse(line)
 		if !bytes.Equal(line, before) {
-			t.Fatalf("the line became %q", line)
+			t.Fatalf("the line became %q, want %q as before", line, before)
 		}
 		if !ok {
 			if !cmp.Equal(e, Event{}) {
-				t.Fatalf("Parse returned false with the event %+v", e)
+				t.Fatalf("Parse returned false with the event %+v, want the zero event", e)
 			}
 			return
 		}
@@ -53,7 +53,7 @@ func FuzzParse(f *testing.F) {
 				tag = "[gc,phases] "
 			}
 			if decorated, _ := Parse(append([]byte(tag), line...)); !cmp.Equal(decorated, e) {
-				t.Fatalf("%+v, with decorations %+v", e, decorated)
+				t.Fatalf("%+v, with decorations %+v; want the same event", e, decorated)
 			}
 		}
 	})
@@ -69,11 +69,11 @@ func checkEvent(t *testing.T, e Event, line []byte) {
 	}
 	for _, size := range []int64{e.Heap.Before, e.Heap.After, e.Heap.Capacity} {
 		if size < 0 || size > maxBytes || size > 0 && !e.Heap.Known {
-			t.Fatalf("%q has an impossible size: %+v", line, e)
+			t.Fatalf("%q has an impossible size, want 0 to %d, and only 0 unless Known: %+v", line, int64(maxBytes), e)
 		}
 	}
 	if (e.GC >= 0) != (e.Kind != Safepoint && e.Kind != Enter && e.Kind != Stall && e.Kind != Init) && (e.GC != -1 || e.Kind != Failure && e.Kind != Cancel) {
-		t.Fatalf("%q has an impossible number: %+v", line, e)
+		t.Fatalf("%q has an impossible number, want GC below 0 exactly for Safepoint, Enter, Stall and Init, or -1 for Failure and Cancel: %+v", line, e)
 	}
 	if !isListed(actions, e.Action()) || !isListed(causes, e.Cause()) || !isListed(operations, e.Operation()) {
 		t.Fatalf("%q has the names %q, %q, %q, which are not all listed", line, e.Action(), e.Cause(), e.Operation())
@@ -94,11 +94,11 @@ func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
 	t.Helper()
 	at := int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(line))))
 	if len(part) == 0 && kind != Stall || len(part) > most || at < 0 || at+len(part) > len(line) {
-		t.Fatalf("%q has a name of %d bytes at offset %d", line, len(part), at)
+		t.Fatalf("%q has a name of %d bytes at offset %d, want 1 to %d bytes (or 0 for a stall) inside the line", line, len(part), at, most)
 	}
 	for _, c := range part {
 		if (c < ' ' || c > '~') && kind != Stall {
-			t.Fatalf("%q: name %q", line, part)
+			t.Fatalf("%q: name %q, want only printable ASCII unless it is of a stall", line, part)
 		}
 	}
 }
@@ -125,19 +125,20 @@ func FuzzJoiner(f *testing.F) {
 					}
 				}
 				if c.Allocated < -1 || c.Promoted < -1 || c.Paused < 0 || c.Lines[0] > c.Lines[1] {
-					t.Fatalf("the collection is impossible: %+v", c)
+					t.Fatalf("the collection is impossible, want Allocated and Promoted from -1, Paused from 0 and Lines in order: %+v", c)
 				}
 			},
 		})
 		for line := range bytes.Lines(text) {
 			j.Line(bytes.TrimSuffix(line, []byte("\n")), ul.Class{})
 			if len(j.open) > maxOpen || len(j.free) > maxOpen || len(j.waiting) > maxWaiting || len(j.names) > maxInterned || len(j.run.Settings) > maxSettings {
-				t.Fatalf("%d open, %d free, %d waiting, %d names", len(j.open), len(j.free), len(j.waiting), len(j.names))
+				t.Fatalf("%d open, %d free, %d waiting, %d names, %d settings; want at most %d, %d, %d, %d, %d", len(j.open), len(j.free), len(j.waiting),
+					len(j.names), len(j.run.Settings), maxOpen, maxOpen, maxWaiting, maxInterned, maxSettings)
 			}
 		}
 		j.Flush()
 		if stopped != pauses || collected != pauses {
-			t.Fatalf("%d pauses, %d in stops, %d in collections", pauses, stopped, collected)
+			t.Fatalf("%d pauses, %d in stops, %d in collections; want the same number in each", pauses, stopped, collected)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func TestFailuresAndWhatIsGivenUp(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(line))
 		if diff := cmp.Diff(want, e); diff != "" || ok != (want.Kind != 0) {
-			t.Errorf("%s: read is %v\n%s", line, ok, diff)
+			t.Errorf("%s: read is %v, want %v; the event (-want +got):\n%s", line, ok, want.Kind != 0, diff)
 		}
 	}
 	if e, ok := Parse([]byte("[0.1s][info][gc,init] CPUs: 2 total, 2 available")); !ok || e.Kind != Init {
@@ -101,7 +101,7 @@ func TestACollectionOfShenandoahThatAnotherThreadGivesUp(t *testing.T) {
 		causes[c.GC] = c.Cause
 	}
 	if a, b := causes[10], causes[12]; a != "Allocation Failure" || b != None {
-		t.Errorf("causes %q and %q", a, b)
+		t.Errorf("causes %q and %q, want %q and %q", a, b, "Allocation Failure", None)
 	}
 }
 
@@ -127,6 +127,7 @@ func TestConcurrentModeFailureOfCMS(t *testing.T) {
 		"[1.500s][info ][gc] GC(3) Pause Full (Allocation Failure) 60M->40M(64M) 500.000ms",
 		"[1.500s][info ][gc,cpu] GC(3) User=0.50s Sys=0.00s Real=0.50s"))
 	if len(all.collections) != 1 || all.collections[0].Marks != Full|EvacuationFailure || all.timed != 1 {
-		t.Errorf("the collections are %+v", all.collections)
+		t.Errorf("the collections are %+v, %d CPU times of pauses; want 1 with the marks %v, and 1 CPU time",
+			all.collections, all.timed, Full|EvacuationFailure)
 	}
 }

@@ -253,7 +253,7 @@ func TestAPromotionOfParallelThatFails(t *testing.T) {
 		log := "1.000: [GC (Allocation Failure) " + before + "--[PSYoungGen: 76000K->76000K(76288K)] 250000K->251000K(251392K), 0.5000000 secs] [Times: user=0.90 sys=0.00, real=0.50 secs]\n"
 		all := joinText(log)
 		if len(all.collections) != 1 || all.collections[0].Marks&EvacuationFailure == 0 || all.collections[0].Pauses[0].Duration != 500*time.Millisecond {
-			t.Errorf("%s: %+v", log, all.collections)
+			t.Errorf("%s: the collections are %+v, want 1 with the mark %v and a first pause of 500ms", log, all.collections, EvacuationFailure)
 		}
 	}
 }

@@ -176,7 +176,7 @@ full, Allocation Failure, 900ms, 256000K->20480K(262144K), cpu 1.2s real 900ms, 
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, one.want)
 		}
 		if len(all.runs) != 1 || all.runs[0].Collector != one.collector {
-			t.Errorf("%s: the runs are %+v", name, all.runs)
+			t.Errorf("%s: the runs are %+v, want 1 with Collector %v", name, all.runs, one.collector)
 		}
 		comma := joinText(points.ReplaceAllString(one.log, "$1,$2$3"))
 		if got := brief(comma); got != one.want {
@@ -191,7 +191,7 @@ func TestBlocksOfJDK8(t *testing.T) {
 	j := NewJoiner(Handlers{Stop: func(s *Stop) {
 		for i := range s.Pauses {
 			if p := &s.Pauses[i]; (p.Workers == 4) != (p.Action == "young" || p.Action == "concurrent start" || p.Action == "mixed") {
-				t.Errorf("the pause is %+v", p)
+				t.Errorf("the pause is %+v, want 4 Workers exactly for young, concurrent start and mixed", p)
 			}
 		}
 	}})
@@ -258,7 +258,7 @@ func TestStampsOfJDK8(t *testing.T) {
 	} {
 		all := joinText(stamps + rest)
 		if len(all.pauses) != 1 || all.timed != 1 {
-			t.Errorf("%q: the pauses are %+v", stamps, all.pauses)
+			t.Errorf("%q: the pauses are %+v, %d have CPU times; want 1 pause with CPU times", stamps, all.pauses, all.timed)
 			continue
 		}
 		if end := all.pauses[0].End; end != want.plus(12300*time.Microsecond) {
@@ -287,7 +287,7 @@ func TestAPauseOfJDK8ThatDoesNotEnd(t *testing.T) {
 		}
 		j.Flush()
 		if len(pauses) != 1 || pauses[0] != 2100*time.Microsecond || unread != 1 {
-			t.Errorf("%s: %v, %d unread", name, pauses, unread)
+			t.Errorf("%s: %v, %d unread; want one pause of 2.1ms and 1 unread", name, pauses, unread)
 		}
 	}
 }
@@ -301,7 +301,7 @@ func TestNoPauseOfJDK8(t *testing.T) {
 		"1.000: [GC (Allocation Failure) 1K->1K(1K), -0.1 secs]", "1.000: [GC (Allocation Failure) 1K->1K(1K), 1 secs]",
 	} {
 		if e, ok := Parse([]byte(line)); ok && (e.Kind == Pause || e.Kind == Safepoint) {
-			t.Errorf("%q is read as %+v", line, e)
+			t.Errorf("%q is read as %+v, want no pause and no safepoint", line, e)
 		}
 		if all := joinText(line); len(all.pauses) > 0 {
 			t.Errorf("%q has the pauses %+v, want none", line, all.pauses)
@@ -313,7 +313,8 @@ func TestNoPauseOfJDK8(t *testing.T) {
 func TestParseLineOfJDK8(t *testing.T) {
 	e, ok := Parse([]byte("2026-03-01T10:00:01.000+0100: 1.000: [GC (Allocation Failure) [PSYoungGen: 65536K->10748K(76288K)] 65536K->12345K(251392K), 0.6000000 secs] [Times: user=0.03 sys=0.01, real=0.60 secs]"))
 	if !ok || e.Kind != Pause || e.GC != -1 || e.Duration != 600*time.Millisecond || string(e.Name) != "Young (Allocation Failure)" || e.Real != 600*time.Millisecond || !e.Stalled(DefaultFloor) {
-		t.Errorf("the event is %+v, read is %v", e, ok)
+		t.Errorf(`the event is %+v, its name %q, read is %v; want a stalled Pause "Young (Allocation Failure)" with GC -1, Duration and Real 600ms`,
+			e, e.Name, ok)
 	}
 	if e, ok := Parse([]byte(" [Times: user=0.03 sys=0.01, real=0.60 secs]")); ok {
 		t.Errorf("CPU times without an event are %+v, want no event", e)
@@ -325,11 +326,11 @@ func TestParseLineOfJDK8(t *testing.T) {
 func TestRunsOfJDK8(t *testing.T) {
 	all := joinText(oldCMS + oldCMS + "[0.010s][info][gc] Using G1\n[0.500s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms\n")
 	if len(all.runs) != 3 || len(all.pauses) != 9 || all.runs[2].Collector != G1 {
-		t.Fatalf("the runs are %+v", all.runs)
+		t.Fatalf("the runs are %+v, with %d pauses; want 3 runs, the last with Collector %v, and 9 pauses", all.runs, len(all.pauses), G1)
 	}
 	for _, r := range all.runs[:2] {
 		if r.Collector != CMS {
-			t.Errorf("the run is %+v", r)
+			t.Errorf("the run is %+v, want Collector %v", r, CMS)
 		}
 	}
 	j := NewJoiner(Handlers{})
@@ -370,7 +371,7 @@ func FuzzPausesOfJDK8(f *testing.F) {
 		}
 		for _, p := range joinText(strings.Join(damaged, "")).pauses {
 			if !real[p.Duration] && p.Duration != 3100*time.Microsecond { // the collection before a remark, without the remark
-				t.Errorf("a pause of %v (%s) in\n%s", p.Duration, p.Name, strings.Join(damaged, ""))
+				t.Errorf("a pause of %v (%s), want only those of the whole log, in\n%s", p.Duration, p.Name, strings.Join(damaged, ""))
 			}
 		}
 	})
@@ -386,11 +387,12 @@ func checkOldEvent(t *testing.T, e Event, line []byte) {
 	}
 	for _, size := range []int64{e.Heap.Before, e.Heap.After, e.Heap.Capacity} {
 		if size < 0 || size > maxBytes || size > 0 && !e.Heap.Known {
-			t.Fatalf("%q has an impossible size: %+v", line, e)
+			t.Fatalf("%q has an impossible size, want 0 to %d, and only 0 unless Known: %+v", line, int64(maxBytes), e)
 		}
 	}
 	if e.GC != -1 || e.Kind == Pause && (!bytes.Contains(line, []byte("GC")) || len(e.Name) == 0) || len(e.Name) > maxName ||
 		!isListed(actions, e.Action()) || !isListed(causes, e.Cause()) {
-		t.Fatalf("%q has names that are not listed: %+v", line, e)
+		t.Fatalf("%q has a wrong number or name, want GC -1, listed names of at most %d bytes, and of a Pause a name and GC in the line: %+v",
+			line, maxName, e)
 	}
 }

@@ -106,7 +106,7 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 		`[3.500s][info][safepoint] Safepoint "ThreadDump", Time since last: 5 ns, Reaching safepoint: 10000 ns, At safepoint: 20010000 ns, Leaving safepoint: 2000 ns, Total: 20022000 ns, Threads: 0 runnable, 12 total`)
 	all := join(whole)
 	if len(all.runs) != 1 || !all.runs[0].Started || all.runs[0].Collector != G1 || all.runs[0].RegionSize != 1<<20 || all.runs[0].Workers != 2 || all.runs[0].Version != "25.0.3+9-LTS (release)" {
-		t.Errorf("the runs are %+v", all.runs)
+		t.Errorf("the runs are %+v, want 1 with Started true, Collector %v, RegionSize 1 MiB, Workers 2 and Version 25.0.3+9-LTS (release)", all.runs, G1)
 	}
 	if len(all.stops) != 3 || len(all.collections) != 2 {
 		t.Fatalf("%d stops, %d collections, want 3 in stops and 2 in collections", len(all.stops), len(all.collections))
@@ -114,10 +114,11 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 	c := all.collections[0]
 	if c.Promoted != 2<<20 || c.Allocated != -1 || all.collections[1].Allocated != 37<<20 || c.Metaspace.After != 151<<10 || c.Heap != mib(46, 9, 64) ||
 		c.Cause != "G1 Evacuation Pause" || c.Action != "young" || c.Start.Uptime != 1990*time.Millisecond && c.Start.Uptime != 2*time.Second || c.Marks != 0 || c.Pauses[0].Workers != 2 {
-		t.Errorf("the first collection is %+v", c)
+		t.Errorf("the first collection is %+v, want young, G1 Evacuation Pause, Heap 46M->9M(64M), Promoted 2 MiB, Allocated -1 and %d in the second, "+
+			"Metaspace.After 151 KiB, Start.Uptime 1.99s or 2s, no Marks and 2 Workers; the second is %+v", c, 37<<20, all.collections[1])
 	}
 	if s := all.stops[0]; s.Duration != 10022000 || len(s.Pauses) != 1 || s.Times() != (Times{User: 20 * time.Millisecond, Real: 10 * time.Millisecond, Known: true}) || s.Lines != [2]uint64{10, 12} {
-		t.Errorf("the first stop is %+v", s)
+		t.Errorf("the first stop is %+v, want Duration 10.022ms, 1 in Pauses, Times with User 20ms and Real 10ms, and Lines [10 12]", s)
 	}
 	for _, without := range []string{"[safepoint]", "[gc,cpu]", "[gc]", "[gc,heap]"} {
 		var part [][]byte
@@ -132,7 +133,7 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 			want = 2
 		}
 		if len(all.stops) != want {
-			t.Errorf("without %s: %d stops", without, len(all.stops))
+			t.Errorf("without %s: %d stops, want %d", without, len(all.stops), want)
 		}
 	}
 }
@@ -192,7 +193,7 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 		"[1.403s][info][gc] GC(2) Concurrent Reset 1.000ms",
 		"[1.403s][info][gc,cpu] GC(2) User=0.00s Sys=0.00s Real=0.00s"))
 	if len(all.collections) != 2 || all.collections[0].GC != 3 || all.collections[1].Count != 2 || all.collections[1].Collector != CMS || all.collections[1].Marks != 0 {
-		t.Errorf("the collections are %+v", all.collections)
+		t.Errorf("the collections are %+v, want 2: the first with GC 3, the second with Count 2, Collector %v and no Marks", all.collections, CMS)
 	}
 	if all.timed != 3 {
 		t.Errorf("%d CPU times of pauses, want 3", all.timed)
@@ -202,7 +203,7 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 	}
 	for _, s := range all.stops {
 		if s.Suspect(0) != NoSuspicion {
-			t.Errorf("suspected: %+v", s)
+			t.Errorf("the stop is suspected: %v, want %v: %+v", s.Suspect(0), NoSuspicion, s)
 		}
 	}
 }
@@ -256,7 +257,7 @@ func TestCyclesOfShenandoah(t *testing.T) {
 		t.Errorf(`the first collection is %+v, want Action "concurrent cycle", Marks 0 and After 3750 KiB`, c)
 	}
 	if c := all.collections[1]; c.Action != "degenerated gc" || c.Marks != Degenerated || c.Metaspace.After != 3750<<10 {
-		t.Errorf("the second collection is %+v", c)
+		t.Errorf(`the second collection is %+v, want Action "degenerated gc", Marks %v and After 3750 KiB`, c, Degenerated)
 	}
 }
 
@@ -282,10 +283,11 @@ func TestCyclesOfZ(t *testing.T) {
 	c := all.collections[1]
 	if c.Collector != GenerationalZ || c.Action != "major collection" || c.Cause != "Proactive" || c.Count != 3 || c.Promoted != 3<<20 || c.Heap.Before != 8<<20 || c.Heap.After != 7<<20 ||
 		c.Pauses[0].Cause != "Proactive" || c.Start.Uptime != time.Second || c.End.Uptime != 1040*time.Millisecond {
-		t.Errorf("the second collection is %+v", c)
+		t.Errorf(`the second collection is %+v, want Collector %v, Action "major collection", Cause "Proactive" (of its first pause too), `+
+			`Count 3, Promoted 3 MiB, Heap from 8 MiB to 7 MiB, Start at 1s and End at 1.04s`, c, GenerationalZ)
 	}
 	if len(all.waits) != 1 || all.waits[0].Thread != "main" || all.waits[0].Duration != 5811*time.Microsecond {
-		t.Errorf("the waits are %+v", all.waits)
+		t.Errorf("the waits are %+v, want 1 with Thread main and Duration 5.811ms", all.waits)
 	}
 }
 
@@ -354,7 +356,7 @@ func TestTwoJVMsInOneFileAreSeenByTheirUptimes(t *testing.T) {
 	}
 	all := join(lines(log...))
 	if last := all.runs[len(all.runs)-1]; !last.Mixed || len(all.stops) != len(log) {
-		t.Errorf("%+v, %d stops", all.runs, len(all.stops))
+		t.Errorf("the runs are %+v, %d stops; want Mixed true in the last run, and %d stops", all.runs, len(all.stops), len(log))
 	}
 }
 
@@ -404,7 +406,8 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 		}
 		all := join(lines(log...))
 		if last := all.runs[len(all.runs)-1]; last.Mixed != test.mixed || len(all.stops) != len(test.numbers) {
-			t.Errorf("%s: %+v, %d stops", name, all.runs, len(all.stops))
+			t.Errorf("%s: the runs are %+v, %d stops; want Mixed %v in the last run, and %d stops",
+				name, all.runs, len(all.stops), test.mixed, len(test.numbers))
 		}
 	}
 }
@@ -424,7 +427,8 @@ func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 			"[1.000s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms",
 			`[3.500s][info][safepoint] Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: `+test.at+` ns, Leaving safepoint: 9 ns, Total: `+test.at+` ns`))
 		if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Suspect(test.floor) != test.want || all.stops[0].WentOn(test.floor) != (test.want == Outside) {
-			t.Errorf("at %s: %+v", test.at, all.stops)
+			t.Errorf("at %s, floor %s: the stops are %+v, want 1 with 1 pause, Suspect %v and WentOn %v",
+				test.at, test.floor.Duration(), all.stops, test.want, test.want == Outside)
 		}
 	}
 }
@@ -459,7 +463,7 @@ func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",
 		`[3.500s][info][safepoint] Safepoint "HeapDumper", Time since last: 5 ns, Reaching safepoint: 9000 ns, Cleanup: 9 ns, At safepoint: 2547112539 ns, Total: 2547121548 ns`))
 	if s := all.stops[0]; len(all.stops) != 1 || len(s.Pauses) != 1 || s.Suspect(0) != Operation || s.WentOn(0) || s.Suspect(Floor(time.Minute)) != NoSuspicion {
-		t.Errorf("the stops are %+v", all.stops)
+		t.Errorf("the stops are %+v, want 1 with 1 pause, Suspect %v (%v with a floor of 1m) and WentOn false", all.stops, Operation, NoSuspicion)
 	}
 }
 
@@ -467,7 +471,7 @@ func TestASafepointOfACollectionWithoutItsPauses(t *testing.T) {
 	for operation, want := range map[string]bool{"ZMarkEndYoung": true, "G1CollectForAllocation": true, "ThreadDump": false} {
 		all := join(lines(`[3.500s][info][safepoint] Safepoint "` + operation + `", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 9 ns, Total: 9009 ns`))
 		if len(all.stops) != 1 || all.stops[0].Unpaired() != want {
-			t.Errorf("%s: the stops are %+v", operation, all.stops)
+			t.Errorf("%s: the stops are %+v, want 1 with Unpaired %v", operation, all.stops, want)
 		}
 	}
 }
@@ -505,7 +509,7 @@ func TestALineAtTraceIsNoEvent(t *testing.T) {
 	const line = "[1.234s][trace][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"
 	var class ul.Classifier
 	if e, ok := NewJoiner(Handlers{}).Line([]byte(line), class.Classify([]byte(line))); ok {
-		t.Errorf("the line is read as %+v", e)
+		t.Errorf("the line is read as %+v, want no event", e)
 	}
 	if _, ok := NewJoiner(Handlers{}).Line([]byte(line), ul.Class{}); !ok {
 		t.Error("a line of unknown class is not an event")

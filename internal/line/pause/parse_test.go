@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.line))
 		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
-			t.Errorf("%s: read is %v\n%s", test.line, ok, diff)
+			t.Errorf("%s: read is %v, want true; the event (-want +got):\n%s", test.line, ok, diff)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestNoEvent(t *testing.T) {
 		"Safepoint \"a\nb\", Reaching safepoint: 1 ns, At safepoint: 3 ns, Total: 9 ns",
 	} {
 		if e, ok := Parse([]byte(line)); ok || !cmp.Equal(e, Event{}) {
-			t.Errorf("%q is read as %+v, with the name %s", line, e, e.Name)
+			t.Errorf("%q is read as %+v, with the name %s, read is %v; want the zero event and false", line, e, e.Name, ok)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestEverySetOfDecorators(t *testing.T) {
 	} {
 		want, ok := Parse([]byte(m.message))
 		if !ok {
-			t.Fatal(m.message)
+			t.Fatalf("%s: no event is read, want one", m.message)
 		}
 		for set := range ul.Decorator(1 << len(fields)) {
 			line := []byte(nil)
@@ -173,7 +173,7 @@ func checkGlued(t *testing.T, first, second []byte) {
 	for cut := range first {
 		line := slices.Concat(first[:cut], second)
 		if e, ok := Parse(line); ok && !cmp.Equal(e, a) && !cmp.Equal(e, b) {
-			t.Errorf("%s is read as %+v, with the name %s", line, e, e.Name)
+			t.Errorf("%s is read as %+v, with the name %s; want no event or that of one of the two lines", line, e, e.Name)
 		}
 	}
 }
@@ -207,14 +207,14 @@ func TestStalled(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.message))
 		if e.Stalled(0) != test.want || ok == (test.message == "") {
-			t.Errorf("%s: read is %v, the event is %+v", test.message, ok, e)
+			t.Errorf("%s: read is %v, the event is %+v; want %v, and Stalled %v", test.message, ok, e, test.message != "", test.want)
 		}
 	}
 }
 
 func TestKindNames(t *testing.T) {
 	if got := fmt.Sprint(Kind(0), Pause, Safepoint, CPU, Init, Kind(99)); got != "none pause safepoint cpu init none" {
-		t.Error(got)
+		t.Errorf(`the kinds are called %q, want "none pause safepoint cpu init none"`, got)
 	}
 }
 
@@ -254,7 +254,8 @@ func TestNamesForPeopleAndMetrics(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.message))
 		if !ok || e.Action() != test.action || e.Cause() != test.cause || e.Operation() != None {
-			t.Errorf("%s: read is %v, the action is %q, the cause %q, the operation %q", test.message, ok, e.Action(), e.Cause(), e.Operation())
+			t.Errorf("%s: read is %v, the action is %q, the cause %q, the operation %q; want true, %q, %q and %q",
+				test.message, ok, e.Action(), e.Cause(), e.Operation(), test.action, test.cause, None)
 		}
 	}
 }
@@ -296,7 +297,7 @@ func TestFurtherEvents(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.line))
 		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
-			t.Errorf("%s: read is %v\n%s", test.line, ok, diff)
+			t.Errorf("%s: read is %v, want true; the event (-want +got):\n%s", test.line, ok, diff)
 		}
 	}
 }

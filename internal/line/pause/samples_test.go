@@ -118,14 +118,15 @@ func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 		for _, line := range sample(t, s.name) {
 			e, ok := Parse(line)
 			if phaseForm.Match(line) != (e.Kind == Phase) || e.Kind != Phase && furtherForm.Match(line) != (e.Kind > CPU) {
-				t.Errorf("%s: %s: read is %v, the event is %+v", s.name, line, ok, e)
+				t.Errorf("%s: %s: read is %v, the event is %+v; want a Phase: %v, and else a kind above CPU: %v",
+					s.name, line, ok, e, phaseForm.Match(line), furtherForm.Match(line))
 			}
 			if e.Kind > CPU {
 				continue
 			}
 			want, wanted := reread(line)
 			if diff := cmp.Diff(want, e); ok != wanted || diff != "" {
-				t.Errorf("%s: %s: read is %v\n%s", s.name, line, ok, diff)
+				t.Errorf("%s: %s: read is %v, want %v; the event (-want +got):\n%s", s.name, line, ok, wanted, diff)
 			}
 			kinds[e.Kind]++
 			if e.Kind == Safepoint && e.Reaching+e.Cleanup+e.At+e.Leaving != e.Duration {
@@ -156,10 +157,10 @@ func TestEachPauseOfACollectionCountsOnce(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(started, paused); diff != "" {
-			t.Errorf("%s: pauses started and ended by collection:\n%s", s.name, diff)
+			t.Errorf("%s: pauses by collection (-started +ended):\n%s", s.name, diff)
 		}
 		if diff := cmp.Diff(paused, measured); len(measured) > 0 && diff != "" {
-			t.Errorf("%s: pauses and CPU times by collection:\n%s", s.name, diff)
+			t.Errorf("%s: pauses and CPU times by collection (-pauses +CPU times):\n%s", s.name, diff)
 		}
 	}
 }
@@ -172,7 +173,7 @@ func TestDecorationsChangeNothing(t *testing.T) {
 			e, _ := Parse(line)
 			want, _ := Parse(bare[i])
 			if diff := cmp.Diff(want, e); diff != "" {
-				t.Errorf("%s: %s", line, diff)
+				t.Errorf("%s: the event (-without decorations +with them):\n%s", line, diff)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func FuzzCuts(f *testing.F) {
 		var cuts Cuts
 		var classes Classifier
 		if lost, found := cuts.Find(line, classes.Classify(line)); lost < 0 || found && len(line) < 8 {
-			t.Fatalf("%s lost in %q", lost, line)
+			t.Fatalf("%s lost in %q, found is %v; want at least 0s, and no second line in fewer than 8 bytes", lost, line, found)
 		}
 		var r Record
 		if r.Parse(line); r.Kind != Header || clockAt(line) == strangeShape || at == 0 || int(at) > len(line) {
@@ -79,7 +79,7 @@ func FuzzCuts(f *testing.F) {
 			without.prev = bytes.Clone(cuts.prev)
 			lost, found := cuts.Find(next, classes.Classify(next))
 			if lost2, found2 := without.Find(next, Class{}); lost != lost2 || found != found2 {
-				t.Fatalf("%q after %q: %v, %s lost; without its class: %v, %s", next, line, found, lost, found2, lost2)
+				t.Fatalf("%q after %q: %v, %s lost; without its class: %v, %s; want the same", next, line, found, lost, found2, lost2)
 			}
 		}
 	})

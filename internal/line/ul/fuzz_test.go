@@ -30,10 +30,11 @@ func FuzzParse(f *testing.F) {
 		again.When()
 		again.Since()
 		if !bytes.Equal(line, before) {
-			t.Fatalf("the line became %q", line)
+			t.Fatalf("the line became %q, want %q as before", line, before)
 		}
 		if show(&r) != show(&again) || r.Ambiguous != again.Ambiguous || r.Dropped != again.Dropped {
-			t.Fatalf("first %s, then %s", show(&r), show(&again))
+			t.Fatalf("first %s, ambiguous %s, %d dropped; then %s, ambiguous %s, %d dropped; want the same",
+				show(&r), r.Ambiguous, r.Dropped, show(&again), again.Ambiguous, again.Dropped)
 		}
 		checkRecord(t, &r, line)
 	})
@@ -49,33 +50,34 @@ func checkRecord(t *testing.T, r *Record, line []byte) {
 	for i, text := range [...][]byte{r.Time, r.UTCTime, r.Uptime, r.TimeMillis, r.UptimeMillis, r.TimeNanos, r.UptimeNanos,
 		r.Hostname, r.PID, r.TID, r.LevelName, r.Tags} {
 		if (r.Present&(1<<i) != 0) != (text != nil) {
-			t.Fatalf("present %s, but %s is %q", r.Present, Decorator(1<<i), text)
+			t.Fatalf("present %s, but %s is %q; want it present exactly if its text is not nil", r.Present, Decorator(1<<i), text)
 		}
 		if text == nil {
 			continue
 		}
 		found++
 		if !within(text, prefix) || bytes.HasSuffix(text, []byte(" ")) {
-			t.Fatalf("%s is %q", Decorator(1<<i), text)
+			t.Fatalf("%s is %q, want a text inside the prefix %q that does not end with a space", Decorator(1<<i), text, prefix)
 		}
 		// The fields are in the order of their decorators.
 		at := offset(text, line)
 		if at <= end || line[at-1] != '[' {
-			t.Fatalf("%s at %d, after %d", Decorator(1<<i), at, end)
+			t.Fatalf("%s at %d, want it after %d, behind a '[' of %q", Decorator(1<<i), at, end, line)
 		}
 		end = at + len(text)
 	}
 	if r.Ambiguous&^r.Present != 0 || r.Level != levelOf(r.LevelName) && r.Kind != Drop {
-		t.Fatalf("%s, ambiguous %s", show(r), r.Ambiguous)
+		t.Fatalf("%s, ambiguous %s, level %s; want only present decorators ambiguous, and level %s unless it is a drop message",
+			show(r), r.Ambiguous, r.Level, levelOf(r.LevelName))
 	}
 	if (len(prefix) == 0) != (found == 0 && r.Kind != Continuation) {
-		t.Fatalf("%d fields in the prefix %q", found, prefix)
+		t.Fatalf("%d fields in the prefix %q of kind %v, want an empty prefix exactly if there is no field and no continuation", found, prefix, r.Kind)
 	}
 	if r.Kind == Header && bytes.Count(prefix, []byte("]")) != found+r.UnknownFields {
-		t.Fatalf("%d fields and %d unknown in %q", found, r.UnknownFields, prefix)
+		t.Fatalf("%d fields and %d unknown in %q, want %d in all", found, r.UnknownFields, prefix, bytes.Count(prefix, []byte("]")))
 	}
 	if len(prefix) > 0 && (prefix[0] != '[' || !bytes.HasSuffix(prefix, []byte("] "))) {
-		t.Fatalf("the prefix is %q", prefix)
+		t.Fatalf(`the prefix is %q, want one that begins with "[" and ends with "] "`, prefix)
 	}
 }
 

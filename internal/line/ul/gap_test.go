@@ -37,7 +37,7 @@ func TestMarkerIsAsDocumented(t *testing.T) {
 func TestNoLinesNoMarker(t *testing.T) {
 	g := Gap{Bytes: 7, First: time.Unix(1, 0), Last: time.Unix(2, 0)}
 	if got := string(g.AppendMarker([]byte("before\n"))); got != "before\n" {
-		t.Errorf("a gap without lines is written as %q", got)
+		t.Errorf("with a gap without lines, the text is %q, want %q", got, "before\n")
 	}
 }
 
@@ -51,17 +51,17 @@ func TestMarkerIsAHeaderAtLevelWarning(t *testing.T) {
 		for _, before := range []string{"", "text", "[0.397s][info][gc] a", " at bci 15", string(line), "[gc] weak", string(line)} {
 			c.Classify([]byte(before))
 			if got := c.Classify(line); got.Kind != Header || got.Level != Warning {
-				t.Errorf("after %q: %+v: %s", before, got, line)
+				t.Errorf("after %q: %+v, want kind %v and level %v: %s", before, got, Header, Warning, line)
 			}
 		}
 		var r Record
 		r.Parse(line)
 		if r.Kind != Header || string(r.Tags) != "ullage" || !bytes.HasPrefix(r.Message, []byte("gap: ")) || r.UnknownFields != 0 {
-			t.Errorf("the marker is read as %s", show(&r))
+			t.Errorf(`the marker is read as %s, want a header with the tag ullage, a message that begins with "gap: " and no unknown fields`, show(&r))
 		}
 		back, ok := ParseMarker(line)
 		if when, dated := r.When(); !dated || !ok || !when.Equal(back.First) {
-			t.Errorf("%s: the record is of %s, the gap of %s, %v", line, when, back.First, ok)
+			t.Errorf("%s: the record is of %s, %v, the gap of %s, %v; want the same time and true for both", line, when, dated, back.First, ok)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestParseMarkerRefuses(t *testing.T) {
 	refuses := func(line string) {
 		t.Helper()
 		if g, ok := ParseMarker([]byte(line)); ok {
-			t.Errorf("%q is parsed as %+v", line, g)
+			t.Errorf("%q is parsed as %+v, want it refused", line, g)
 		}
 	}
 	for i := range sampleMarker {
@@ -149,7 +149,7 @@ func TestAddMergesCountsAndTimes(t *testing.T) {
 
 func TestReasonsAreNamed(t *testing.T) {
 	if Discard.String() != "discard" || DropAll.String() != "drop" || DropAll != NumReasons-1 || Reason(9).String() != "unknown" {
-		t.Errorf("the reasons are called %s, %s, %s", Discard, DropAll, Reason(9))
+		t.Errorf("the reasons are called %s, %s, %s, the last is %d; want discard, drop, unknown and %d", Discard, DropAll, Reason(9), DropAll, NumReasons-1)
 	}
 }
 
@@ -166,11 +166,11 @@ func FuzzParseMarker(f *testing.F) {
 		}
 		line = bytes.TrimSuffix(line, []byte{'\n'})
 		if again := g.AppendMarker(nil); string(again) != string(line)+"\n" || g.Total() == 0 {
-			t.Fatalf("%q is written as %q", line, again)
+			t.Fatalf("%q is written as %q, with %d lines; want the same with a newline, and at least 1 line", line, again, g.Total())
 		}
 		var c Classifier
 		if got := c.Classify(line); got.Kind != Header || got.Level != Warning {
-			t.Fatalf("%q is classified as %+v", line, got)
+			t.Fatalf("%q is classified as %+v, want kind %v and level %v", line, got, Header, Warning)
 		}
 	})
 }
@@ -189,16 +189,16 @@ func FuzzAppendMarker(f *testing.F) {
 			return
 		}
 		if len(line) > MaxMarkerBytes {
-			t.Fatalf("%d bytes: %s", len(line), line)
+			t.Fatalf("%d bytes, want at most %d: %s", len(line), MaxMarkerBytes, line)
 		}
 		back, ok := ParseMarker(line)
 		if !ok || back.Lines != g.Lines || back.Bytes != g.Bytes || string(back.AppendMarker(nil)) != string(line) {
-			t.Fatalf("%s is read as %+v, %v", line, back, ok)
+			t.Fatalf("%s is read as %+v, %v; want Bytes %d, Lines %v, true, and the same marker again", line, back, ok, g.Bytes, g.Lines)
 		}
 		var c Classifier
 		c.Classify(before)
 		if got := c.Classify(line[:len(line)-1]); got.Kind != Header || got.Level != Warning {
-			t.Fatalf("%q after %q is %+v", line, before, got)
+			t.Fatalf("%q after %q is %+v, want kind %v and level %v", line, before, got, Header, Warning)
 		}
 	})
 }

@@ -12,11 +12,11 @@ func TestLevelsRoundTrip(t *testing.T) {
 		got, err := ParseLevel(l.String())
 		text, _ := l.MarshalText()
 		if err != nil || got != l || string(text) != l.String() {
-			t.Errorf("%s: parsed as %s, %v; marshaled as %q", l, got, err, text)
+			t.Errorf("%s: parsed as %s, %v; marshaled as %q; want the same level, no error and its name", l, got, err, text)
 		}
 	}
 	if Unknown.String() != "unknown" || Level(200).String() != "unknown" || Error != NumLevels-1 {
-		t.Errorf("unknown is %q, level 200 is %q, the last level is %d", Unknown, Level(200), Error)
+		t.Errorf("unknown is %q, level 200 is %q, the last level is %d; want unknown twice and %d", Unknown, Level(200), Error, NumLevels-1)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestLevelIsAFlagValue(t *testing.T) {
 		t.Errorf(`the default is %q, want "warning"`, def)
 	}
 	if err := fs.Parse([]string{"--keep-level", "debug"}); err != nil || level != Debug {
-		t.Errorf("level %s, %v", level, err)
+		t.Errorf("level %s, error %v; want %s and no error", level, err, Debug)
 	}
 	for _, text := range []string{"warn", "WARN", "Warn", "WARNING", "Warning"} {
 		level = Debug

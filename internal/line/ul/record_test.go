@@ -133,7 +133,7 @@ func TestParseDropMessage(t *testing.T) {
 		var r Record
 		r.Parse([]byte(c.line))
 		if r.Kind != c.kind || r.Dropped != c.dropped || r.Kind == Drop && r.Level != Warning {
-			t.Errorf("%s: %s, %d dropped", c.name, show(&r), r.Dropped)
+			t.Errorf("%s: %s, %d dropped; want kind %v and %d dropped, a drop message at level %s", c.name, show(&r), r.Dropped, c.kind, c.dropped, Warning)
 		}
 		if r.Ambiguous&Tags != 0 {
 			t.Errorf("%s: a drop message has no tags, but got %s", c.name, show(&r))
@@ -171,7 +171,7 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %q", c.name, got.Format(time.RFC3339Nano), ok, c.want)
 		}
 		if got.Location() != time.UTC {
-			t.Errorf("%s: in %s", c.name, got.Location())
+			t.Errorf("%s: in %s, want %s", c.name, got.Location(), time.UTC)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestRealLogs(t *testing.T) {
 			var r Record
 			r.Parse(line)
 			if r.Kind == Header && (r.Present != s.present || r.UnknownFields != 0) {
-				t.Errorf("%s: decorators %s in %s", s.name, r.Present, line)
+				t.Errorf("%s: decorators %s and %d unknown fields, want %s and none in %s", s.name, r.Present, r.UnknownFields, s.present, line)
 			}
 		}
 		if kinds != s.kinds || levels != s.levels || dropped != s.dropped {
@@ -95,12 +95,12 @@ func TestClocksOfARealLogAgree(t *testing.T) {
 			seconds.Parse([]byte("[" + string(r.Uptime) + "] x"))
 			when, _ := r.When()
 			if same, ok := millis.When(); !ok || !same.Equal(when) {
-				t.Errorf("%s: the times are %s and %s", name, when, same)
+				t.Errorf("%s: the times are %s and %s, known is %v; want the same time and true", name, when, same, ok)
 			}
 			since, _ := r.Since()
 			// An uptime is rounded to milliseconds.
 			if near, ok := seconds.Since(); !ok || (since-near).Abs() > 1e6 {
-				t.Errorf("%s: the uptimes are %s and %s", name, since, near)
+				t.Errorf("%s: the uptimes are %s and %s, known is %v; want a difference of at most 1ms and true", name, since, near, ok)
 			}
 		}
 	}

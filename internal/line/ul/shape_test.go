@@ -18,7 +18,7 @@ func TestEachByteOfATimeCounts(t *testing.T) {
 				want = isDigit(byte(c))
 			}
 			if got := isTime(text); got != want {
-				t.Errorf("isTime(%q) is %v", text, got)
+				t.Errorf("isTime(%q) is %v, want %v", text, got, want)
 			}
 		}
 	}

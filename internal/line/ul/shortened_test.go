@@ -12,10 +12,10 @@ func TestTheLineBehindAShortenedRecordIsFoundAgain(t *testing.T) {
 		line := strings.TrimSuffix(string(AppendShortened(nil, at, level)), "\n")
 		var r Record
 		if r.Parse([]byte(line)); r.Kind != Header || r.Level != level {
-			t.Errorf("%q is a line of kind %v and level %v", line, r.Kind, r.Level)
+			t.Errorf("%q is a line of kind %v and level %v, want %v and %v", line, r.Kind, r.Level, Header, level)
 		}
 		if when, ok := r.When(); !ok || !when.Equal(at) {
-			t.Errorf("%q has the time %v", line, when)
+			t.Errorf("%q has the time %v, known is %v; want %v and true", line, when, ok, at)
 		}
 		if !IsShortened([]byte(line)) {
 			t.Errorf("IsShortened is false for %q", line)

@@ -148,12 +148,13 @@ func TestEverySubsetDropsAndContinues(t *testing.T) {
 			var r Record
 			r.Parse([]byte(line + "   293 messages dropped due to async logging"))
 			if present, _, _ := p.read(set); r.Kind != Drop || r.Dropped != 293 || r.Present != present || r.Level != Warning {
-				t.Fatalf("%s is read as %s", line, show(&r))
+				t.Fatalf("%s is read as %s, %d dropped; want kind %v, 293 dropped, the decorators %s and level %s",
+					line, show(&r), r.Dropped, Drop, present, Warning)
 			}
 			// The blank bracket is as wide as the decorations, with at least one space.
 			r.Parse(fmt.Appendf(nil, "[%*c] x", len(line)-3, ' '))
 			if r.Kind != Continuation || string(r.Message) != "x" {
-				t.Fatalf("%s: continued by %s", line, show(&r))
+				t.Fatalf(`%s: continued by %s; want kind %v and the message "x"`, line, show(&r), Continuation)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func (s *timedStream) print(cfg Config) (text string, from int64) {
 		s.t.Fatal(err)
 	}
 	if err := p.Run(context.Background()); err != nil || p.Failed() || stderr.Len() > 0 {
-		s.t.Fatalf("error %v; cat printed on stderr: %s", err, stderr.String())
+		s.t.Fatalf("error %v, failed: %t, want neither, and nothing on stderr; cat printed there: %s", err, p.Failed(), stderr.String())
 	}
 	if at := &p.series()[0].source; at.Opened() {
 		from = at.Frame().From
@@ -129,7 +129,7 @@ func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	}
 	s.withoutFile(func() {
 		if got, _ := s.print(s.window(10*time.Minute, 12*time.Minute)); strings.Count(got, "\n") != 30 {
-			t.Errorf("without the seek file: %q", got)
+			t.Errorf("without the seek file: %q, want all 30 lines", got)
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	}
 	s.withoutFile(func() {
 		if got, _ := s.print(Config{JSON: true}); strings.Contains(got, `"read"`) {
-			t.Errorf("without the seek file: %s", got)
+			t.Errorf("without the seek file: %s, want no \"read\" in it", got)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func startFollower(t *testing.T, cfg Config, args ...string) *follower {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) || p.Failed() {
-			t.Errorf("%v, failed: %v, stderr %q", err, p.Failed(), f.stderr.String())
+			t.Errorf("error %v, failed: %v, stderr %q; want %v and failed: false", err, p.Failed(), f.stderr.String(), context.Canceled)
 		}
 		if got := f.stdout.String(); got != f.want.String() {
 			t.Errorf("at the end:\n%q, want\n%q", got, f.want.String())

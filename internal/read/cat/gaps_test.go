@@ -65,7 +65,7 @@ func TestFollowOfGapsListsEachOnce(t *testing.T) {
 	f := startFollower(t, Config{Gaps: true}, d.dir)
 	for deadline := time.Now().Add(lab.Patience); !strings.Contains(f.stderr.String(), "no gaps yet; waiting for one"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("stderr is %q", f.stderr.String())
+			t.Fatalf("stderr is %q, want \"no gaps yet; waiting for one\" in it", f.stderr.String())
 		}
 	}
 	d.append(s, marker(1), "[0.101s][info][gc] two\n")

@@ -46,7 +46,7 @@ func printed(t *testing.T, cfg Config, args ...string) (out, stderr string) {
 	var o, e bytes.Buffer
 	p := New(cfg, &o, &e)
 	if err := errors.Join(append(p.Find(args), p.Run(context.Background()))...); err != nil || p.Failed() {
-		t.Fatal(err, e.String())
+		t.Fatalf("error %v, failed: %t, stderr %q; want no error and failed: false", err, p.Failed(), e.String())
 	}
 	return o.String(), e.String()
 }
@@ -81,7 +81,7 @@ func TestMarksAndGapsAreListedInOrder(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			if strings.Count(c.want, "\n") > 6 && (out != c.want || stderr != "ullage logs: 4 marks; 1 gap: 3 lines, 30 bytes; discard: info=3; drop: -; the JVM itself lost lines at 1 place\n") {
-				t.Errorf("cat printed\n%s%s", out, stderr)
+				t.Errorf("cat printed\n%s%swant\n%sand on stderr the counts of 4 marks and 1 gap", out, stderr, c.want)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestLinesAreWithoutMarks(t *testing.T) {
 		"the stream by its directory": {Config{}, d.dir + "/" + mark.Stream, true},
 	} {
 		if out, _ := printed(t, c.cfg, c.args); strings.Contains(out, "sidecar-started") != c.marks {
-			t.Errorf("%s: cat printed %s", name, out)
+			t.Errorf("%s: cat printed %s, want sidecar-started in it: %t", name, out, c.marks)
 		}
 	}
 	// If there is only one stream other than the stream of marks, no name precedes the

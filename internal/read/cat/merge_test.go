@@ -131,7 +131,7 @@ func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
 	for _, s := range p.series() {
 		defer s.source.Close()
 		if more, err := s.next(ctx); !more || err != nil {
-			t.Fatal(more, err)
+			t.Fatalf("next returned %t, error %v; want true and no error", more, err)
 		}
 	}
 	open := slices.Clone(p.open)
@@ -142,7 +142,7 @@ func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
 	parked := p.series()[at]
 	for i := range lines - 1 {
 		if more, err := parked.next(ctx); !more || err != nil || !slices.Equal(p.open, open) {
-			t.Fatalf("at line %d: %v, %v, and other series are open than before", i+2, more, err)
+			t.Fatalf("at line %d: next returned %v, error %v, or other series are open than before; want true, no error and the same series", i+2, more, err)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestACopyThatGrowsIsComplete(t *testing.T) {
 				}
 				r, total := c.check(Config{})
 				if !total.Complete || total.Lines != uint64(i+1) || total.Runs != 1 || r.streams[0].OpenBytes != 0 {
-					t.Fatalf("after %d lines: %+v, %+v", i+1, total, r.streams)
+					t.Fatalf("after %d lines: %+v, %+v; want a complete copy with each line, one run and no OpenBytes", i+1, total, r.streams)
 				}
 			}
 		})
@@ -173,7 +173,7 @@ func TestRunsAreCountedApart(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	if st := r.streams[0]; st.Lines != 5 || st.Runs != 2 || st.Gaps != 1 || st.Complete() || total.Complete || !st.First.Equal(begin) {
-		t.Errorf("the stream is %+v, the total %+v", st, total)
+		t.Errorf("the stream is %+v, the total %+v; want 5 lines in 2 runs since %s, with 1 gap, and neither complete", st, total, begin)
 	}
 	// A gap that overlaps the window is counted.
 	if _, total := c.check(Config{Since: begin.Add(94 * time.Second)}); total.Complete || total.Lines != 1 {
@@ -193,7 +193,7 @@ func TestAMarkerDoesNotDateUndatedLines(t *testing.T) {
 	c.commit(c.stream("gc.log"), "[0.100s][info][gc] one\n"+string(gap.AppendMarker(nil))+"[5.000s][info][gc] two\n")
 	r, _ := c.check(Config{})
 	if run := r.runs[0]; !run.Estimated || run.Last.Sub(run.First) < 4*time.Second {
-		t.Errorf("the run is %+v", run)
+		t.Errorf("the run is %+v, want Estimated true and at least 4 s from First to Last", run)
 	}
 }
 
@@ -216,13 +216,13 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 		r := &results{}
 		total, err := Streams(context.Background(), c.dir, []string{"gc.log", "was"}, Config{}, r)
 		if err != nil || total.Complete || r.streams[0].Unreadable != 1 || r.streams[0].Error == "" || r.streams[1].Lines != 3 {
-			t.Errorf("the total is %+v, the streams are %+v, error %v", total, r.streams, err)
+			t.Errorf("the total is %+v, the streams are %+v, error %v; want an incomplete copy, 1 unreadable with an error, then 3 lines, and no error", total, r.streams, err)
 		}
 		return
 	}
 	r, total := c.check(Config{})
 	if st := r.streams[0]; total.Complete || st.Unreadable != 1 || st.Error == "" || st.Lines != 2 {
-		t.Errorf("the stream is %+v", st)
+		t.Errorf("the stream is %+v, the total %+v; want Complete false in the total, 1 in Unreadable, an Error and 2 lines", st, total)
 	}
 }
 
@@ -250,10 +250,10 @@ func TestAStreamWithAShortenedRecordIsNotComplete(t *testing.T) {
 	c.commit(c.stream("events-8.log"), record+"[2026-11-21T10:49:00.000+0000][error][event] [ullage] cut: a part of the record before this line is missing\n")
 	got, total := c.check(Config{})
 	if s := got.streams[0]; s.Shortened != 1 || s.Complete() || s.Lines != 5 || s.Levels[ul.Error] != 5 {
-		t.Errorf("the stream is %+v", s)
+		t.Errorf("the stream is %+v, want 1 in Shortened, 5 lines, 5 of level error, and not complete", s)
 	}
 	if s := got.streams[1]; s.Shortened != 0 || !s.Complete() {
-		t.Errorf("the stream without one is %+v", s)
+		t.Errorf("the stream without one is %+v, want 0 in Shortened, and complete", s)
 	}
 	if total.Complete || total.Incomplete != 1 {
 		t.Errorf("the total is %+v, want Complete false and Incomplete 1", total)

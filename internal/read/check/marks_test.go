@@ -38,14 +38,14 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	}
 	app, gc := r.streams[0], r.streams[1]
 	if app.Complete() || app.MissedArchives != 4 || gc.Complete() || gc.Truncations != 1 || total.Complete || total.Incomplete != 2 {
-		t.Errorf("app.log is %+v, gc.log %+v, the total %+v", app, gc, total)
+		t.Errorf("app.log is %+v, gc.log %+v, the total %+v; want 4 missed archives, 1 truncation, 2 incomplete streams and nothing complete", app, gc, total)
 	}
 	want := map[mark.Kind]uint64{mark.SidecarStarted: 1, mark.JVMStarted: 1, mark.ArchivesMissed: 2, mark.Truncated: 1, mark.JVMEnded: 1}
 	if diff := cmp.Diff(want, total.Marks); diff != "" {
-		t.Error(diff)
+		t.Errorf("marks (-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff(map[mark.Kind]uint64{mark.ArchivesMissed: 2, mark.Truncated: 1, mark.JVMEnded: 1}, total.Warnings); diff != "" {
-		t.Error(diff)
+		t.Errorf("warnings (-want +got)\n%s", diff)
 	}
 	// In a window, and for one stream.
 	if _, total = c.check(Config{Since: begin.Add(150 * time.Minute)}); total.Incomplete != 1 || total.Marks[mark.ArchivesMissed] > 0 || total.Marks[mark.JVMEnded] != 1 {

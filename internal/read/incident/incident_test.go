@@ -135,14 +135,15 @@ func TestTheOldestLinesOfTheLongestStreamsAreCutFirst(t *testing.T) {
 		}
 	}
 	if total > MaxBytes || total < MaxBytes-100 {
-		t.Errorf("the parts have %d bytes, and may have %d", total, MaxBytes)
+		t.Errorf("the parts have %d bytes, want %d to %d", total, MaxBytes-100, MaxBytes)
 	}
 	size := len(fmt.Sprintf(line, 0))
 	for i, lines := range map[int]int{1: most, 2: 3, 3: more} {
 		p := m.Parts[i]
 		got := files[p.Name]
 		if int(p.Bytes+p.Cut) != lines*size || len(got)%size != 0 || !strings.HasSuffix(got, fmt.Sprintf(line, lines-1)) {
-			t.Errorf("%s: %d bytes and %d cut of %d lines, ends with %.100q", p.Name, p.Bytes, p.Cut, lines, got[max(0, len(got)-100):])
+			t.Errorf("%s: %d bytes and %d cut of %d lines, ends with %.100q; want %d in all, and whole lines up to the last",
+				p.Name, p.Bytes, p.Cut, lines, got[max(0, len(got)-100):], lines*size)
 		}
 	}
 	if m.Parts[0].Cut != 7 || m.Parts[2].Cut != 0 || len(m.Lacks) != 3 || !strings.Contains(files["index.html"], "are missing") {
@@ -217,7 +218,7 @@ func TestLinesWithoutSecretsAreUnchanged(t *testing.T) {
 	for _, log := range []string{"", "\n", "a\r\n\n b", strings.Repeat("x", 3*cut.HeadBytes) + "\nnext\n", "\x00\xff\n", "[1s] Environment Variables:\nA=b\n"} {
 		var got bytes.Buffer
 		if err := newFilter(&got, "gc.log", 0).print(text(log)); err != nil || got.String() != log {
-			t.Errorf("%.80q became %.80q, %v", log, got.String(), err)
+			t.Errorf("%.80q became %.80q, error %v; want no change and no error", log, got.String(), err)
 		}
 	}
 }
@@ -333,7 +334,7 @@ func TestAHostileArchiveRunsNothing(t *testing.T) {
 			}
 		}
 		if total > MaxArchive || m.Parts[0].Cut < 0 {
-			t.Errorf("%s: %d bytes, %+v", c.name, total, m.Parts[0])
+			t.Errorf("%s: %d bytes, the first part is %+v; want at most %d bytes and no negative Cut", c.name, total, m.Parts[0], MaxArchive)
 		}
 	}
 }

@@ -55,7 +55,8 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := reportOn(t, Config{}, write(t, "gc.log", c.text))
 			if has(r, c.kind) != (c.kind != "") || r.Totals.Throughput != nil && c.stops == 0 || r.Complete != c.complete || r.Totals.Stops != c.stops {
-				t.Errorf("complete %v, %d stops, problems %+v", r.Complete, r.Totals.Stops, r.Problems)
+				t.Errorf("complete %v, %d stops, problems %+v; want %v, %d, the problem %q, and no throughput without stops",
+					r.Complete, r.Totals.Stops, r.Problems, c.complete, c.stops, c.kind)
 			}
 			for _, write := range []func(*bytes.Buffer) error{
 				func(b *bytes.Buffer) error { return view.HTML(b, r) },
@@ -80,7 +81,7 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
-		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
+		t.Errorf("complete %v, %d stops, problems %+v; want complete false, 29 stops and a problem mixed, but none of the clock", r.Complete, r.Totals.Stops, r.Problems)
 	}
 	if r.Totals.Throughput != nil || r.Totals.Span > 0 || r.Worst() != nil || r.Rate("allocated") != "–" {
 		t.Errorf("want no totals over time with a run of two JVMs: %+v", r.Totals)
@@ -99,7 +100,7 @@ func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if !has(r, "mixed") || r.Complete || r.Totals.Throughput != nil || r.Runs[0].Allocated != nil || r.Totals.Stops != 40 {
-		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
+		t.Errorf("%+v, problems %+v; want 40 stops, a problem mixed, an incomplete report, and neither throughput nor allocation", r.Totals, r.Problems)
 	}
 }
 
@@ -111,7 +112,7 @@ func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 	put(t, dir, "b.log", young(0, 5, 90000))
 	r := reportOn(t, Config{}, dir)
 	if x := &r.Totals; x.Stops != 4 || x.Outside != 1 || x.Span != 10 || x.Throughput == nil || *x.Throughput != 0.85 || !has(r, "outside") {
-		t.Errorf("the totals are %+v, the problems %+v", r.Totals, r.Problems)
+		t.Errorf("the totals are %+v, the problems %+v; want 4 stops, 1 outside, a span of 10, a throughput of 0.85 and a problem outside", r.Totals, r.Problems)
 	}
 	var page, text bytes.Buffer
 	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r)); err != nil {
@@ -133,7 +134,7 @@ func TestALateStopIsNoStepOfTheClock(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if has(r, "clock") || r.Totals.Span != 990 || r.Totals.Throughput == nil || r.Totals.Stops != 100 {
-		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
+		t.Errorf("%+v, problems %+v; want 100 stops, a span of 990, a throughput and no problem of the clock", r.Totals, r.Problems)
 	}
 }
 
@@ -149,7 +150,7 @@ func TestAClockThatWasSetForwardIsCountedOnce(t *testing.T) {
 		log.WriteString(line)
 	}
 	if r := reportOn(t, Config{}, write(t, "gc.log", log.String())); !has(r, "clock") || r.Problems[0].Count != 1 || r.Totals.Span != 99 {
-		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
+		t.Errorf("%+v, problems %+v; want a problem of the clock, the first problem counted once, and a span of 99", r.Totals, r.Problems)
 	}
 }
 
@@ -162,10 +163,10 @@ func TestNothingToReportOnIsAnError(t *testing.T) {
 	}
 	dateless := write(t, "gc.log", "[1.000s][info][gc] GC(0) Pause Full (System.gc()) 9M->8M(34M) 1.000ms\n")
 	if _, err := Read(t.Context(), []string{dateless}, Config{Since: time.Now().Add(-time.Hour)}); !errors.Is(err, ErrNoDate) || errors.Is(err, ErrNoLog) {
-		t.Errorf("in a window of a log without dates: %v", err)
+		t.Errorf("in a window of a log without dates: %v, want ErrNoDate, and not ErrNoLog", err)
 	}
 	if _, err := Read(t.Context(), []string{filepath.Join(t.TempDir(), "none")}, Config{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
+		t.Errorf("a missing file: %v, want %v", err, os.ErrNotExist)
 	}
 	if _, err := Read(t.Context(), []string{os.DevNull}, Config{}); err == nil {
 		t.Error("want no report on a device")
@@ -207,7 +208,7 @@ func TestAFileIsReadOnce(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, dir, segs[0].Path, link)
 	if !has(r, "again") || !r.Complete || r.Totals.Stops != 6 || len(r.Inputs) != 1 {
-		t.Errorf("the totals are %+v, the inputs %+v, the problems %+v", r.Totals, r.Inputs, r.Problems)
+		t.Errorf("the totals are %+v, the inputs %+v, the problems %+v; want a complete report of 6 stops from 1 input, with a problem again", r.Totals, r.Inputs, r.Problems)
 	}
 }
 
@@ -290,7 +291,7 @@ func TestTextOfTheLogStaysText(t *testing.T) {
 	}
 	for _, bad := range []string{"<img", "<b>&\"", "<script>document", "<i>"} {
 		if strings.Contains(text, bad) {
-			t.Errorf("the page has %s", bad)
+			t.Errorf("the page has %s, want it escaped", bad)
 		}
 	}
 }

@@ -67,18 +67,18 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 	remove(t, dir, 3)
 	r := reportOn(t, Config{}, dir)
 	if lacks(r, "missing") != 1 || r.Complete {
-		t.Errorf("complete %v, problems %+v", r.Complete, r.Problems)
+		t.Errorf("complete %v, problems %+v; want complete false and 1 missing", r.Complete, r.Problems)
 	}
 	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "missing" || r.Bands[0].Begin != ten+12 || r.Bands[0].End != ten+31 {
-		t.Errorf("the bands are %+v", r.Bands)
+		t.Errorf("the bands are %+v, want one, missing from %v to %v", r.Bands, ten+12, ten+31)
 	}
 	for name, cfg := range map[string]Config{
 		"a window behind it": {Since: at(t, "2026-11-20T10:00:35Z")},
 		"a window before it": {Until: at(t, "2026-11-20T10:00:05Z")},
 	} {
 		if r := reportOn(t, cfg, dir); lacks(r, "missing") > 0 {
-			t.Errorf("%s: the problems are %+v", name, r.Problems)
+			t.Errorf("%s: the problems are %+v, want none of a missing segment", name, r.Problems)
 		}
 	}
 }
@@ -90,17 +90,17 @@ func TestRetentionIsNoLoss(t *testing.T) {
 	remove(t, dir, 1)
 	remove(t, dir, 2)
 	if r := reportOn(t, Config{}, dir); !has(r, "retention") || lacks(r, "retention") > 0 || has(r, "missing") {
-		t.Errorf("the problems are %+v", r.Problems)
+		t.Errorf("the problems are %+v, want retention, without a loss, and nothing missing", r.Problems)
 	}
 	if r := reportOn(t, Config{Since: at(t, "2026-11-20T10:00:01Z")}, dir); lacks(r, "retention") != 1 || r.Complete {
-		t.Errorf("in a window that begins in the deleted part: %+v", r.Problems)
+		t.Errorf("in a window that begins in the deleted part: complete %v, %+v; want complete false and 1 lost to retention", r.Complete, r.Problems)
 	}
 	segs, err := segment.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := reportOn(t, Config{}, segs[1].Path); has(r, "retention") {
-		t.Errorf("for a single file: %+v", r.Problems)
+		t.Errorf("for a single file: %+v, want no problem of retention", r.Problems)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
 	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
 	hole := reportOn(t, Config{}, write(t, "gc.log", young(1, 2, 1)+strings.Repeat("\x00", 8192)+young(2, 9, 1)+young(3, 10, 1)))
 	if len(hole.Bands) != 1 || hole.Bands[0].Kind != "hole" || hole.Bands[0].Begin != ten+2 || hole.Bands[0].End != ten+9 {
-		t.Errorf("the bands are %+v", hole.Bands)
+		t.Errorf("the bands are %+v, want one, a hole from %v to %v", hole.Bands, ten+2, ten+9)
 	}
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
@@ -123,6 +123,6 @@ func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
 	put(t, dir, "gc.log.1", young(2, 20, 1))
 	r := reportOn(t, Config{}, dir)
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "unreadable" || r.Bands[0].Begin != ten+3 || r.Bands[0].End != ten+20 {
-		t.Errorf("the bands are %+v, the problems %+v", r.Bands, r.Problems)
+		t.Errorf("the bands are %+v, the problems %+v; want one band, unreadable from %v to %v", r.Bands, r.Problems, ten+3, ten+20)
 	}
 }

@@ -55,10 +55,11 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 				t.Errorf("crashes %+v, want %+v", r.Crashes, want)
 			}
 			if !r.Complete || len(r.Runs) != 1 || r.HeapAfter() != before.HeapAfter() || r.HeapAfter() == "–" {
-				t.Errorf("complete %t, runs %+v, heap after GC %s, problems %+v", r.Complete, r.Runs, r.HeapAfter(), r.Problems)
+				t.Errorf("complete %t, runs %+v, heap after GC %s, problems %+v; want true, 1 run and the heap of before, %s",
+					r.Complete, r.Runs, r.HeapAfter(), r.Problems, before.HeapAfter())
 			}
 			if len(r.Volume.Tags) != len(before.Volume.Tags) || len(r.Inputs) != 4 {
-				t.Errorf("tags %+v, inputs %+v", r.Volume.Tags, r.Inputs)
+				t.Errorf("tags %+v, inputs %+v; want %d tags and 4 inputs", r.Volume.Tags, r.Inputs, len(before.Volume.Tags))
 			}
 			for form, out := range forms(t, r) {
 				for _, part := range []string{want.Reason, "hs_err_pid7116.log", "ullage logs --stream "} {
@@ -88,7 +89,7 @@ func TestTheCommandBesideACrashIsNeverThatOfADecodedReport(t *testing.T) {
 	r.Crashes[0].Command = "rm -rf /"
 	for form, out := range forms(t, r) {
 		if form != "JSON" && (strings.Contains(out, "rm -rf") || !strings.Contains(out, "ullage logs --stream ")) {
-			t.Errorf("the %s is\n%s", form, out)
+			t.Errorf("the %s is\n%s\nwant \"ullage logs --stream \" in it, and not the command of the report", form, out)
 		}
 	}
 }
@@ -105,14 +106,15 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	persist(t, dest, "hs_err_pid1.log", reports.String())
 	r := reportOn(t, Config{}, dest)
 	if len(r.Crashes) != listed || r.Totals.Crashes != listed+5 || r.Crashes[0].At != 1795560924 || r.Crashes[listed-1].At != 1795560905 {
-		t.Errorf("%d crashes are counted; the list is %+v", r.Totals.Crashes, r.Crashes)
+		t.Errorf("%d crashes are counted; the list is %+v; want %d, of which the latest %d are listed, from 1795560924 down to 1795560905",
+			r.Totals.Crashes, r.Crashes, listed+5, listed)
 	}
 	if text := forms(t, r)["text"]; !strings.Contains(text, "JVMs crashed 25 times.\n") || !strings.Contains(text, "and 5 earlier ones\n") {
 		t.Errorf("the text does not count the crashes:\n%s", text)
 	}
 	since := Config{Since: time.Unix(1795560920, 0)}
 	if _, err := Read(t.Context(), []string{dest}, since); !errors.Is(err, ErrNoLog) {
-		t.Errorf("the error for a window without a line of the log is %v", err)
+		t.Errorf("the error for a window without a line of the log is %v, want %v", err, ErrNoLog)
 	}
 	persist(t, dest, "later.log", strings.ReplaceAll(young(0, 1, 2), "2026-11-20T10", "2026-11-24T23"))
 	if r := reportOn(t, since, dest); r.Totals.Crashes != 5 || len(r.Crashes) != 5 {

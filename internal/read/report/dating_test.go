@@ -75,7 +75,7 @@ func TestAWindowOfUndatedLinesReadsOnlyItsPartOfADestination(t *testing.T) {
 				t.Errorf("%d bytes were read, want at most %d of %d", got, most, whole.Inputs[0].Bytes)
 			}
 			if whole.Totals.Stops != minutes*each || whole.Totals.Suspected > 0 || has(whole, "clock") {
-				t.Errorf("of the whole: %+v, problems %+v", whole.Totals, whole.Problems)
+				t.Errorf("of the whole: %+v, problems %+v; want %d stops, none of them suspected, and no problem of the clock", whole.Totals, whole.Problems, minutes*each)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ const (
 func TestARunHasTheFlagsThatItsJVMLogged(t *testing.T) {
 	r := reportOn(t, Config{}, "testdata/arguments-jdk25.log")
 	if len(r.Runs) != 2 || r.Runs[0].Flags != firstFlags || r.Runs[1].Flags != secondFlags {
-		t.Fatalf("the runs are %+v", r.Runs)
+		t.Fatalf("the runs are %+v, want two, with the flags %q and %q", r.Runs, firstFlags, secondFlags)
 	}
 	var page, text, object bytes.Buffer
 	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r), view.JSON(&object, r)); err != nil {
@@ -72,7 +72,7 @@ func TestARunOfTwoJVMsHasNoFlags(t *testing.T) {
 		log += young(i, float64(i+1), 2) + young(i, float64(i+1), 3)
 	}
 	if r := reportOn(t, Config{}, write(t, "gc.log", log)); !has(r, "mixed") || r.Runs[0].Flags != "" {
-		t.Errorf("the runs are %+v, the problems %+v", r.Runs, r.Problems)
+		t.Errorf("the runs are %+v, the problems %+v; want no flags in the first run, and a problem mixed", r.Runs, r.Problems)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestAMarkCompletesTheRunOfItsJVM(t *testing.T) {
 			want[3] = "own.log|G1|17.0.15+6|-Xmx1g" // the lines with its own properties are before the window
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -36,14 +36,15 @@ func FuzzReport(f *testing.F) {
 		}
 		r := s.Report()
 		if x := r.Totals.Throughput; x != nil && (*x < 0 || *x > 1) {
-			t.Errorf("the throughput is %v", *x)
+			t.Errorf("the throughput is %v, want 0 to 1", *x)
 		}
 		n := uint64(0)
 		for _, b := range r.Bars {
 			n += b.Count
 		}
 		if n != r.Totals.Stops || r.End < r.Begin || len(r.Longest) > 10 || len(r.Suspected) > 20 {
-			t.Errorf("the bars have %d of %d stops; the axis is from %v to %v", n, r.Totals.Stops, r.Begin, r.End)
+			t.Errorf("the bars have %d of %d stops, the axis is from %v to %v, %d longest, %d suspected; want all stops, an axis in order, at most 10 and 20",
+				n, r.Totals.Stops, r.Begin, r.End, len(r.Longest), len(r.Suspected))
 		}
 		var page, text bytes.Buffer
 		if err := view.HTML(&page, r); err != nil {

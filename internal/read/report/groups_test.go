@@ -99,7 +99,7 @@ func TestAChangeOfPausesInTwentyPodsIsFound(t *testing.T) {
 		}
 	}
 	if beyond["full collections an hour"] || beyond["suspected stalls an hour"] {
-		t.Error(groups.Verdict)
+		t.Errorf("full collections or suspected stalls differ, want only what concerns the pauses: %s", groups.Verdict)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestWithoutAChangeNothingDiffers(t *testing.T) {
 func TestTooFewPodsAreNotCompared(t *testing.T) {
 	groups := compared(t, runsOfAWorkload(t, 1, 8, 5))
 	if !strings.HasPrefix(groups.Verdict, "Nothing can be said about a difference: with 4 in A and 4 in B ") {
-		t.Error(groups.Verdict)
+		t.Errorf("the verdict is %q, want that nothing can be said with 4 in A and 4 in B", groups.Verdict)
 	}
 	for _, d := range groups.Differences {
 		if d.Shift != nil || d.Beyond || d.Refused == "" {
@@ -141,7 +141,7 @@ func TestALongestStopIsNotComparedOverUnlikeTimes(t *testing.T) {
 	}
 	for _, d := range compared(t, paths).Differences {
 		if longest := strings.HasPrefix(d.Name, "longest"); longest != strings.HasPrefix(d.Refused, "it grows with the duration of the log, ") || longest && d.Beyond {
-			t.Errorf("the difference is %+v", d)
+			t.Errorf("the difference is %+v, want it refused for the durations of the logs only if it is that of a longest stop, and then not beyond", d)
 		}
 	}
 }

@@ -38,20 +38,20 @@ func TestReportOnJDK8(t *testing.T) {
 			t.Fatalf(`%s: the runs are %+v, want 1 in Runs, Collector "CMS", Version "1.8.0_342-b07" and Flags "-XX:MaxHeapSize=33554432 -XX:+UseConcMarkSweepGC"`, name, r.Runs)
 		}
 		if n := &r.Totals; n.Stops != 4 || n.Collections != 3 || n.Full != 1 || n.Suspected != 1 || math.Abs(n.Paused-4.115) > 1e-6 || n.Throughput == nil {
-			t.Errorf("%s: the totals are %+v", name, n)
+			t.Errorf("%s: the totals are %+v, want 4 stops of 4.115 s, 3 collections, 1 of them full, 1 suspected stop and a throughput", name, n)
 		}
 		worst := &r.Longest[0]
 		if worst.Cause != "young · Allocation Failure" || worst.Suspicion != "idle" || worst.At == nil || len(worst.Lines) != 2 || !strings.Contains(worst.Lines[0], "4.0000000 secs") {
-			t.Errorf("%s: the worst stop is %+v", name, worst)
+			t.Errorf("%s: the worst stop is %+v, want one at a time, of young · Allocation Failure and idle, with 2 lines, the first with 4.0000000 secs", name, worst)
 		}
 		for _, p := range r.Problems {
 			if p.Kind != view.ProblemOrder {
-				t.Errorf("%s: there is a problem: %+v", name, p)
+				t.Errorf("%s: there is a problem: %+v, want none but %s", name, p, view.ProblemOrder)
 			}
 		}
 		var text bytes.Buffer
 		if err := view.Text(&text, view.Style{}, r); err != nil || !strings.Contains(text.String(), "full · System.gc()") {
-			t.Errorf("%s: error %v, the text is\n%s", name, err, text.String())
+			t.Errorf("%s: error %v, want none, and \"full · System.gc()\" in the text\n%s", name, err, text.String())
 		}
 	}
 }
@@ -77,7 +77,7 @@ func rotatedJDK8(t *testing.T) string {
 func TestAnUnfinishedPauseOfJDK8IsAProblem(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", jdk8Log+"2026-03-01T10:00:09.000+0100: 9.000: [GC (Allocation Failure) 9.000: [ParNew: 9000K->10"))
 	if r.Totals.Stops != 4 || !slices.ContainsFunc(r.Problems, func(p view.Problem) bool { return p.Kind == view.ProblemUnread && p.Count == 1 }) {
-		t.Errorf("the totals are %+v, the problems %+v", r.Totals, r.Problems)
+		t.Errorf("the totals are %+v, the problems %+v; want 4 stops and a problem %s that is counted once", r.Totals, r.Problems, view.ProblemUnread)
 	}
 }
 

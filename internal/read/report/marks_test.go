@@ -90,14 +90,14 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 		t.Errorf("complete: %t, begins at %v, %d runs: want an incomplete report of one run that begins with the log", r.Complete, r.Begin, len(r.Runs))
 	}
 	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 14 {
-		t.Errorf("the inputs are %+v", r.Inputs)
+		t.Errorf("the inputs are %+v, want 2, of which the second is %s with 14 lines", r.Inputs, mark.Stream)
 	}
 	// The JVMs that were killed come first. A JVM that exited in order is not listed.
 	const news = "\n2 JVMs were killed or ended with a full heap.\n  2026-11-20 10:00:58Z: pid 9, gc.log: killed, in ullage.log\n" +
 		"  2026-11-20 10:00:57Z: pid 8, gc.log: the kernel killed it, in ullage.log\n  ullage logs --marks  prints the reports\nNOT COMPLETE"
 	var text bytes.Buffer
 	if err := view.Text(&text, view.Style{}, r); err != nil || !strings.Contains(text.String(), news) {
-		t.Errorf("%v; the text begins\n%.400s", err, text.String())
+		t.Errorf("error %v; the text begins\n%.400s\nwant no error, and in the text\n%s", err, text.String(), news)
 	}
 }
 
@@ -129,15 +129,15 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 		want[min(i, len(want)-1)].Kind = "saved"
 	}
 	if diff := cmp.Diff(want, r.Bands); diff != "" || !r.Complete {
-		t.Errorf("complete: %t\n%s", r.Complete, diff)
+		t.Errorf("complete: %t, want true; bands (-want +got):\n%s", r.Complete, diff)
 	}
 	var page bytes.Buffer
 	if err := view.HTML(&page, r); err != nil || !strings.Contains(page.String(), "cause: pause&gt;500ms (gc.log: &lt;b&gt;GC(7))") {
-		t.Errorf("%v: the page has no cause", err)
+		t.Errorf("error %v, or the page has no escaped cause", err)
 	}
 	r = reportOn(t, Config{Since: after(40), Until: after(120)}, dest)
 	if len(r.Bands) != 1 || r.Bands[0].Begin != axis(after(60).UnixNano()) {
-		t.Errorf("in a window that begins after the first two: %+v", r.Bands)
+		t.Errorf("in a window that begins after the first two: %+v, want one that begins at %v", r.Bands, axis(after(60).UnixNano()))
 	}
 }
 

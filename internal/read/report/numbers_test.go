@@ -24,6 +24,6 @@ func TestAFileOfARotatedSetThatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := reportOn(t, Config{}, dir); lacks(r, "skipped") != 6 || r.Complete || len(r.Runs) != 1 {
-		t.Errorf("without gc.log.1, the problems are %+v", r.Problems)
+		t.Errorf("without gc.log.1, the problems are %+v, the runs %+v; want 6 skipped, an incomplete report and 1 run", r.Problems, r.Runs)
 	}
 }

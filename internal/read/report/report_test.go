@@ -76,7 +76,7 @@ func compareFile(t *testing.T, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-update writes it):\n%s", path, diff)
+		t.Errorf("%s (-want +got; -update writes it):\n%s", path, diff)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestARotatedSetIsOneStreamInTheOrderOfItsDates(t *testing.T) {
 	put("notes.txt", []byte("not a log"))
 	r := reportOn(t, Config{}, dir)
 	if len(r.Inputs) != 1 || r.Inputs[0].Files != 3 || len(r.Runs) != 1 || r.Totals.Stops != 3 || r.Runs[0].Span != 10 || len(r.Problems) > 0 {
-		t.Errorf("inputs %+v, runs %+v, problems %+v", r.Inputs, r.Runs, r.Problems)
+		t.Errorf("inputs %+v, runs %+v, problems %+v; want 1 input of 3 files, 1 run with a span of 10, 3 stops and no problem", r.Inputs, r.Runs, r.Problems)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestSeveralRunsOfJVMs(t *testing.T) {
 		t.Fatalf(`the runs are %+v, want 2 in Runs, Collector "G1" and Collector "Serial"`, r.Runs)
 	}
 	if a, b := &r.Runs[0], &r.Runs[1]; a.Span != 61 || b.Span != 3 || a.Stops != 2 || b.Stops != 2 || *a.Throughput != 1-0.02/61 {
-		t.Errorf("the runs are %+v\nand %+v", a, b)
+		t.Errorf("the runs are %+v\nand %+v\nwant spans of 61 and 3, 2 stops each, and a throughput of %v in the first", a, b, 1-0.02/61)
 	}
 	if len(r.Bands) != 1 || r.Bands[0].Kind != "restart" {
 		t.Errorf(`the bands are %+v, want 1 in Bands and Kind "restart"`, r.Bands)
@@ -140,7 +140,7 @@ func TestAWindowInTime(t *testing.T) {
 		t.Errorf("totals %+v, inputs %+v, want Stops 1, Paused 0.002 and Lines 2", r.Totals, r.Inputs)
 	}
 	if !has(r, "undated") || r.Complete || r.Problems[len(r.Problems)-1].Count != 1 {
-		t.Errorf("the problems are %+v", r.Problems)
+		t.Errorf("complete %v, problems %+v; want complete false, a problem undated, and the last one counted once", r.Complete, r.Problems)
 	}
 }
 

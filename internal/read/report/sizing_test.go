@@ -50,20 +50,20 @@ func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", serial(30)))
 	z := r.Runs[0].Sizing
 	if z == nil || z.Refused != "" || z.Live != 100*mib || z.Now != 300*mib || z.Cycles != 120 || math.Abs(*z.Overhead-0.031) > 0.0005 {
-		t.Fatalf("the sizing is %+v", z)
+		t.Fatalf("the sizing is %+v, want 100 MiB live, 300 MiB now, 120 cycles and an overhead of about 0.031", z)
 	}
 	for _, c := range append(slices.Clone(z.Others), view.ForOverhead{Overhead: z.Target, Max: z.Max}) {
 		size := c.Max / mib / 1.035
 		if got := 0.01 + 0.01*300/size + 100.0/90*0.01*100/(size*2/3-100); got > c.Overhead*1.01 || got < c.Overhead*0.93 {
-			t.Errorf("%.0f MiB for %.1f %%: collections take %.2f %% there", size, 100*c.Overhead, 100*got)
+			t.Errorf("%.0f MiB for %.1f %%: collections take %.2f %% there, want %.2f to %.2f %%", size, 100*c.Overhead, 100*got, 93*c.Overhead, 101*c.Overhead)
 		}
 	}
 	if len(z.Others) != 1 || z.Container < z.Max*1.05+192*mib {
-		t.Errorf("the sizing is %+v", z)
+		t.Errorf("the sizing is %+v, want 1 in Others and a Container of at least %.0f bytes", z, z.Max*1.05+192*mib)
 	}
 	first := r.Advice[0]
 	if !strings.HasPrefix(first.Text, "Give the JVM -Xms544m -Xmx544m, and its container about 763 MiB") || !strings.Contains(first.Evidence, "Live set 100 MiB at its peak in 1.2 d, after 120 old cycles") || !strings.HasSuffix(first.Evidence, "Confidence is good.") {
-		t.Errorf("the first advice is %+v", first)
+		t.Errorf("the first advice is %+v, want a heap of 544m in a container of 763 MiB, for a live set of 100 MiB after 120 old cycles, with good confidence", first)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 			}
 			last := r.Advice[len(r.Advice)-1]
 			if !strings.HasPrefix(last.Text, "No heap size is recommended: "+z.Refused) {
-				t.Errorf("the last advice is %+v", last)
+				t.Errorf("the last advice is %+v, want no heap size, as %s", last, z.Refused)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestASuspectedStopHasTheLinesAroundIt(t *testing.T) {
 			}
 			s := r.Suspected[0]
 			if s.Suspicion != c.suspicion || len(s.Lines) != c.own || !slices.Equal(messages(s.Before), c.before) || !slices.Equal(messages(s.After), c.after) {
-				t.Errorf("the suspect is %+v", s)
+				t.Errorf("the suspect is %+v, want it %s, %d lines of its own, %q before and %q after", s, c.suspicion, c.own, c.before, c.after)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	}
 	for _, s := range r.Suspected {
 		if len(s.Before)+len(s.After) > 2*around || len(s.Lines) != 2 {
-			t.Errorf("the suspect has too many lines: %+v", s)
+			t.Errorf("the suspect is %+v, want 2 lines of its own and at most %d around it", s, 2*around)
 		}
 	}
 	var out bytes.Buffer
@@ -118,7 +118,7 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 		t.Errorf(`the heap after collections is %q, want "129" at its start and ", +360 MiB/h" at its end`, r.HeapAfter())
 	}
 	if r := reportOn(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != view.Size(5<<20) {
-		t.Errorf("without a trend: %q", r.HeapAfter())
+		t.Errorf("without a trend: %q, want %q", r.HeapAfter(), view.Size(5<<20))
 	}
 	if r := reportOn(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != "–" {
 		t.Errorf("of two streams: %q, want \"–\"", r.HeapAfter())
@@ -134,7 +134,7 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 	}{0: {2, "100 ms"}, 50 * time.Millisecond: {2, "50.0 ms"}, time.Second: {1, "1.00 s"}, 2 * time.Second: {0, ""}} {
 		r := reportOn(t, Config{Floor: pause.Floor(floor)}, path)
 		if r.Totals.Suspected != want.suspected || uint64(len(r.Suspected)) != want.suspected {
-			t.Errorf("%s: %d suspected, %d listed", floor, r.Totals.Suspected, len(r.Suspected))
+			t.Errorf("%s: %d suspected, %d listed; want %d of each", floor, r.Totals.Suspected, len(r.Suspected), want.suspected)
 		}
 		var text, page bytes.Buffer
 		if err := errors.Join(view.Text(&text, view.Style{}, r), view.HTML(&page, r)); err != nil {
@@ -145,7 +145,7 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 		}
 		for _, a := range r.Advice {
 			if strings.Contains(a.Evidence, "on a CPU") && !strings.Contains(a.Evidence, "a pause of "+want.text+" or longer") {
-				t.Errorf("with floor %s, the evidence is %s", floor, a.Evidence)
+				t.Errorf("with floor %s, the evidence is %s, want \"a pause of %s or longer\" in it", floor, a.Evidence, want.text)
 			}
 		}
 	}

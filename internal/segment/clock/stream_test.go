@@ -31,6 +31,6 @@ func TestRunsAheadAreNotLookedForThroughALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ends, ok := endsUntil(seg, 0, int64(len(text)), nil); ok {
-		t.Errorf("found %v through a link", ends)
+		t.Errorf("found %v through a link, want nothing", ends)
 	}
 }

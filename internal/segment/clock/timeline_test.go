@@ -108,12 +108,12 @@ func FuzzTimeline(f *testing.F) {
 		for range 2 {
 			clock.Point(time.UnixMilli(at), clock.Ends(raw))
 			if len(clock.ahead) > bytes.Count(raw, []byte{'\n'})+1 {
-				t.Fatalf("%d runs in %d bytes", len(clock.ahead), len(raw))
+				t.Fatalf("%d runs in %d bytes, want at most %d", len(clock.ahead), len(raw), bytes.Count(raw, []byte{'\n'})+1)
 			}
 			for line := range bytes.Lines(raw) {
 				r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 				if when, ok := clock.Date(&r); ok == when.IsZero() {
-					t.Fatalf("the date is %v, known is %v", when, ok)
+					t.Fatalf("the date is %v, known is %v; want the zero time exactly if it is not known", when, ok)
 				}
 			}
 		}

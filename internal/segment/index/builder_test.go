@@ -66,9 +66,10 @@ func TestWhatIsRegular(t *testing.T) {
 	want := Regular{First: at(1), Last: at(3), Uptimes: true, Begin: time.Second, Low: time.Second, High: 3 * time.Second, Uptime: 3 * time.Second, End: at(3)}
 	r := *got.Regular
 	head := string(r.Head)
-	if r.Head = nil; r.First != want.First || r.Last != want.Last || r.Begin != want.Begin || r.High != want.High || r.End != want.End || r.Uptime != want.Uptime || !r.Uptimes ||
+	if r.Head = nil; r.First != want.First || r.Last != want.Last || r.Begin != want.Begin || r.Low != want.Low || r.High != want.High || r.End != want.End || r.Uptime != want.Uptime || !r.Uptimes ||
 		head+"\n" != stamped(3, "[3.000s][info ][gc] c") || got.Lines != [ul.NumLevels]uint64{ul.Info: 2, ul.Debug: 4} {
-		t.Errorf("the regular entry is %+v, its head %q, its lines %v", r, head, got.Lines)
+		t.Errorf("the regular entry is %+v, its head %q, its lines %v; want %+v, the head of the line c, 2 lines of info and 4 of debug",
+			r, head, got.Lines, want)
 	}
 }
 
@@ -107,7 +108,8 @@ func FuzzHour(f *testing.F) {
 			return
 		}
 		if b.Kind != ul.Header || !dated || !at.Equal(want) || has != uptimes || up != since || level != b.Level || second[n+length:] != string(b.Message) {
-			t.Fatalf("%q: the date is %v, the uptime %v, the level %v, the message %q; the record is %+v", second, at, up, level, second[n+length:], b)
+			t.Fatalf("%q: the date is %v, the uptime %v, the level %v, the message %q; want those of the record: %+v",
+				second, at, up, level, second[n+length:], b)
 		}
 	})
 }
@@ -178,7 +180,7 @@ func FuzzParse(f *testing.F) {
 		for _, e := range Parse(checked(data)) {
 			r := e.Regular
 			if e.Size < 0 || e.Raw < 0 || e.lines() > uint64(e.Raw) || e.Gap.Total() > 1<<52 {
-				t.Fatalf("an impossible entry is accepted: %+v", e)
+				t.Fatalf("an impossible entry is accepted, want Size and Raw from 0, at most Raw lines and a gap of at most 1<<52: %+v", e)
 			}
 			if r != nil && (e.Gap.Total() > 0 || r.Low > r.High || r.First.After(r.Last) || r.Low < 0 || len(r.Head) > headBytes) {
 				t.Fatalf("the entry is %+v, its regular part %+v, want a regular part only without a gap, with its limits in order and a short head", e, r)

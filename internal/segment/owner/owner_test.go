@@ -138,7 +138,7 @@ func TestLinesThatBecomeDurableSoonAreWaitedFor(t *testing.T) {
 		return st
 	})
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil || asked != 3 {
-		t.Errorf("lacks returned %v and asked %d times", l, asked)
+		t.Errorf("lacks returned %v and asked %d times, want nil and 3 times", l, asked)
 	}
 }
 
@@ -160,11 +160,11 @@ func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
 func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 	o := own(t)
 	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "does not answer in this network namespace") {
-		t.Errorf("although nothing listens, lacks returned %v", l)
+		t.Errorf(`although nothing listens, lacks returned %v, want Unasked to name "does not answer in this network namespace"`, l)
 	}
 	stop := o.serve(func() admin.Status { return admin.Status{} })
 	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "not opened its source") {
-		t.Errorf("although the sidecar has no source, lacks returned %v", l)
+		t.Errorf(`although the sidecar has no source, lacks returned %v, want Unasked to name "not opened its source"`, l)
 	}
 	stop()
 	lock := filepath.Join(o.dir, segment.OwnDir, segment.LockName)
@@ -178,7 +178,7 @@ func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 	}
 	o.serve(func() admin.Status { return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}} })
 	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "answers for it, but ") {
-		t.Errorf("although another process answers, lacks returned %v", l)
+		t.Errorf(`although another process answers, lacks returned %v, want Unasked to name "answers for it, but "`, l)
 	}
 }
 
@@ -197,13 +197,13 @@ func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
 	stop()
 	o.leave()
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil {
-		t.Errorf("although the sidecar has ended, lacks returned %v", l)
+		t.Errorf("although the sidecar has ended, lacks returned %v, want nil", l)
 	}
 	if err := os.Remove(filepath.Join(o.dir, segment.OwnDir, segment.LockName)); err != nil {
 		t.Fatal(err)
 	}
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil {
-		t.Errorf("for a copy without a lock, lacks returned %v", l)
+		t.Errorf("for a copy without a lock, lacks returned %v, want nil", l)
 	}
 	if _, _, ok := Of(t.TempDir()); ok {
 		t.Error("any directory is a destination")
@@ -226,10 +226,10 @@ func TestOfTwoDestinationsEachHasItsOwner(t *testing.T) {
 		})
 	}
 	if l := first.lacks(first.dir, nil, time.Time{}); l == nil || l.Bytes != int64(len(first.dir)) {
-		t.Errorf("of the first owner, lacks returned %v", l)
+		t.Errorf("of the first owner, lacks returned %v, want %d bytes", l, len(first.dir))
 	}
 	if l := second.lacks(second.dir, nil, time.Time{}); l != nil {
-		t.Errorf("of the second owner, lacks returned %v", l)
+		t.Errorf("of the second owner, lacks returned %v, want nil", l)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	states := v.run(Config{OlderThan: 7 * day})
 	want := map[string]string{"shop/web-1": Removed, "shop/web-2": Young, "prod/two/app": Removed, "prod/two/worker": Removed, "prod/half/app": Removed, "prod/half/worker": Young}
 	if diff := cmp.Diff(want, states); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	for _, gone := range []string{"shop/web-1", "prod/two/app", "prod/two/worker", "prod/half/app"} {
 		if _, err := os.Lstat(filepath.Join(v.dir, gone)); !os.IsNotExist(err) {
@@ -121,7 +121,7 @@ func TestAnInterruptedSearchReportsNoFailure(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	err := Run(ctx, v.dir, Config{OlderThan: 7 * day}, now, func(r Result) {
 		if interrupt(); r.State != Young {
-			t.Errorf("%s is %s: %v", r.Path, r.State, r.Err)
+			t.Errorf("%s is %s: %v; want %s", r.Path, r.State, r.Err, Young)
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -163,12 +163,12 @@ func TestACopyInACopyIsFound(t *testing.T) {
 				v.pod(pod, age)
 			}
 			if diff := cmp.Diff(c.want, v.run(Config{OlderThan: 7 * day})); diff != "" {
-				t.Error(diff)
+				t.Errorf("the states (-want +got):\n%s", diff)
 			}
 			for pod, state := range c.want {
 				_, err := os.Lstat(filepath.Join(v.dir, pod, ".ullage/lock"))
 				if (err == nil) != (state == Young) {
-					t.Errorf("%s is %s, and its lock: %v", pod, state, err)
+					t.Errorf("%s is %s, and its lock: %v; want a lock exactly if it is %s", pod, state, err, Young)
 				}
 			}
 			for _, dir := range c.left {
@@ -178,7 +178,7 @@ func TestACopyInACopyIsFound(t *testing.T) {
 			}
 			for pod, state := range v.run(Config{OlderThan: 7 * day}) {
 				if state != Young {
-					t.Errorf("the second time, %s: %s", pod, state)
+					t.Errorf("the second time, %s: %s, want %s", pod, state, Young)
 				}
 			}
 		})
@@ -190,10 +190,10 @@ func TestADryRunRemovesNothing(t *testing.T) {
 	v.pod("shop/web-1", 8*day)
 	before := v.left()
 	if diff := cmp.Diff(map[string]string{"shop/web-1": Would}, v.run(Config{OlderThan: 7 * day, DryRun: true})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, v.left()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the files that are left (-want +got):\n%s", diff)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"shop/idle-0": InUse, "shop/gone-0": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if len(v.left()) != 6 {
 		t.Errorf("the files %q are left, want 6", v.left())
@@ -240,7 +240,7 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 	// It ends, and the next run removes its copy.
 	lock.Close()
 	if diff := cmp.Diff(map[string]string{"shop/idle-0": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestTheCursorsOfSinksGoWithTheCopy(t *testing.T) {
 	}
 	v.write("shop/web-1/.ullage/sinks/s3.json", 100, day) // still written
 	if diff := cmp.Diff(map[string]string{"shop/web-0": Removed, "shop/web-1": Young}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if _, err := os.Lstat(filepath.Join(v.dir, "shop/web-0")); !os.IsNotExist(err) {
 		t.Errorf("the copy is still there: %v", err)
@@ -282,7 +282,7 @@ func TestForeignFilesStay(t *testing.T) {
 		v.pod("shop/a", 100*day)
 		foreign(v)
 		if diff := cmp.Diff(map[string]string{"shop/a": Foreign}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: the states (-want +got):\n%s", name, diff)
 		}
 		if _, err := os.Lstat(filepath.Join(v.dir, name)); err != nil {
 			t.Error(err)
@@ -315,10 +315,10 @@ func TestARemovalIsTakenUpAgain(t *testing.T) {
 	v.write("shop/a/gc-1.log/20261111T100000.000Z-000002.log.zst", 9000, 8*day)
 	v.write("shop/b/.ullage/lock", 9000, 8*day) // its segments are gone
 	if diff := cmp.Diff(map[string]string{"shop/a": Removed, "shop/b": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"shop"}, v.left()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the files that are left (-want +got):\n%s", diff)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestDirectoriesOfMoreThanABatch(t *testing.T) {
 	v.write("shop/foreign/.ullage/sinks/notes.txt", 1, 8*day)
 	want := map[string]string{"shop/a": Removed, "shop/foreign": Foreign}
 	if diff := cmp.Diff(want, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	for _, name := range v.left() {
 		if !strings.HasPrefix(name, "shop/foreign/.ullage/") {
@@ -379,11 +379,11 @@ func TestTheDirectoriesInThatOfAPodAreBounded(t *testing.T) {
 			want[Failed] = 1
 		}
 		if diff := cmp.Diff(want, counts); diff != "" {
-			t.Error(diff)
+			t.Errorf("the number of each state (-want +got):\n%s", diff)
 		}
 	}
 	if diff := cmp.Diff([]string{"shop/web"}, v.left()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the files that are left (-want +got):\n%s", diff)
 	}
 }
 
@@ -419,10 +419,10 @@ func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
 	}
 	defer os.Chmod(shop, 0o755)
 	if diff := cmp.Diff(map[string]string{"shop/a": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"shop/a"}, v.left()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the files that are left (-want +got):\n%s", diff)
 	}
 	if states := v.run(Config{OlderThan: 7 * day}); len(states) != 0 {
 		t.Errorf("the second time: %v, want none", states)
@@ -445,7 +445,7 @@ func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
 	states := v.run(Config{OlderThan: 7 * day, KeepBytes: 400 << 10, DryRun: true})
 	want := map[string]string{"shop/attacker": Kept, "shop/victim-1": Kept, "shop/victim-2": Kept}
 	if diff := cmp.Diff(want, states); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 }
 
@@ -459,7 +459,7 @@ func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
 	states := v.run(Config{OlderThan: 7 * day, KeepBytes: 400 << 10})
 	want := map[string]string{"shop/attacker": Removed, "shop/victim-1": Kept, "shop/victim-2": Kept}
 	if diff := cmp.Diff(want, states); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 }
 
@@ -470,7 +470,7 @@ func TestATimeInTheFutureKeepsNoCopyForever(t *testing.T) {
 	later := now.Add(8 * day)
 	err := Run(t.Context(), v.dir, Config{OlderThan: 7 * day}, later, func(r Result) {
 		if r.State != Removed || r.Newest.After(time.Now()) {
-			t.Errorf("the result is %+v", r)
+			t.Errorf("the result is %+v, want State %s and a Newest that is not in the future", r, Removed)
 		}
 	})
 	if err != nil {

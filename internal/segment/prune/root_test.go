@@ -50,13 +50,13 @@ func TestALinkToTheLockOfAnotherPodIsNotFollowed(t *testing.T) {
 		before := v.left()
 		v.link(to, name)
 		if diff := cmp.Diff(map[string]string{"shop/young": Young}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: the states (-want +got):\n%s", name, diff)
 		}
 		if err := os.RemoveAll(filepath.Join(v.dir, "shop/evil")); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(before, v.left()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: the files that are left (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestADirectoryExchangedForALinkIsNotFollowed(t *testing.T) {
 		return dir.Remove(name)
 	})
 	if err == nil || !exchanged {
-		t.Error("the link is not reported")
+		t.Errorf("error %v, a directory was exchanged for a link: %v; want an error and true", err, exchanged)
 	}
 	for _, name := range []string{"20261110T100000.000Z-000001.log.zst", "20261111T100000.000Z-000002.log.zst"} {
 		if _, err := os.Lstat(filepath.Join(v.dir, "shop/alive/gc-1.log", name)); err != nil {
@@ -115,7 +115,7 @@ func TestAPodExchangedForALinkIsNotFollowed(t *testing.T) {
 		}
 	})
 	if diff := cmp.Diff(map[string]string{"shop/first": Removed, "shop/second": Failed, "other/gone": InUse}, states); diff != "" || err != nil {
-		t.Error(diff, err)
+		t.Errorf("error %v, want none; the states (-want +got):\n%s", err, diff)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestADirectoryThatCannotBeReadStopsNoOther(t *testing.T) {
 	unprivileged(t, v.dir)
 	want := map[string]string{"private": Failed, "shop/closed/gc.log": Failed, "shop/m": Failed, "shop/n": Failed, "shop/a": Removed, "shop/z": Removed}
 	if diff := cmp.Diff(want, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestACopyInUseTakesNothingOfWhatIsKept(t *testing.T) {
 	v.hold("shop/idle")
 	v.pod("shop/gone", 9*day)
 	if diff := cmp.Diff(map[string]string{"shop/idle": InUse, "shop/gone": Kept}, v.run(Config{OlderThan: 7 * day, KeepBytes: 512 << 10})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 }
 
@@ -186,10 +186,10 @@ func TestADirectoryThatHoldsDestinationsStays(t *testing.T) {
 	v := newVolume(t)
 	v.pod("logs/shop/web-1", 8*day)
 	if diff := cmp.Diff(map[string]string{"logs/shop/web-1": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"logs/shop"}, v.left()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the files that are left (-want +got):\n%s", diff)
 	}
 }
 
@@ -198,6 +198,6 @@ func TestOneDestinationIsPruned(t *testing.T) {
 	v := newVolume(t)
 	v.pod(".", 8*day)
 	if diff := cmp.Diff(map[string]string{".": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" || len(v.left()) != 0 {
-		t.Error(diff, v.left())
+		t.Errorf("the files %q are left, want none; the states (-want +got):\n%s", v.left(), diff)
 	}
 }

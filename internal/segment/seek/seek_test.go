@@ -144,7 +144,7 @@ func TestNoLineIsLost(t *testing.T) {
 func (w *world) check() {
 	index := &Index{Parse(w.file)}
 	if len(index.entries) < 5 {
-		w.t.Errorf("the seek file has %d entries", len(index.entries))
+		w.t.Errorf("the seek file has %d entries, want at least 5", len(index.entries))
 	}
 	skipped := int64(0)
 	for since := noon.Add(-2 * time.Hour); since.Before(noon.Add(2 * time.Hour)); since = since.Add(time.Second) {
@@ -152,12 +152,13 @@ func (w *world) check() {
 		skipped = max(skipped, offset)
 		for i, at := range w.written[:offset/lineBytes] {
 			if !at.Before(since) {
-				w.t.Fatalf("since %v: reading begins after line %d, which was written at %v", since, offset/lineBytes, w.written[i])
+				w.t.Fatalf("since %v: reading begins at line %d, but skips line %d of %v, want only lines from before skipped",
+					since, offset/lineBytes, i, w.written[i])
 			}
 		}
 	}
 	if skipped < int64(w.read)*lineBytes/2 {
-		w.t.Errorf("%d of %d bytes can be skipped", skipped, w.read*lineBytes)
+		w.t.Errorf("%d of %d bytes can be skipped, want at least half", skipped, w.read*lineBytes)
 	}
 }
 
@@ -216,16 +217,16 @@ func TestIndex(t *testing.T) {
 		t.Errorf("the offset is %d for a segment that was created at another time, want 0", got)
 	}
 	if e, ok := x.Next(2, start(2), 101); !ok || e.Offset != 200 {
-		t.Errorf("the next entry is %+v, found %v", e, ok)
+		t.Errorf("the next entry is %+v, found %v; want Offset 200 and true", e, ok)
 	}
 	if e, ok := x.Next(2, start(2), 201); ok {
-		t.Errorf("behind the last entry, the next one is %+v", e)
+		t.Errorf("behind the last entry, the next one is %+v, want none", e)
 	}
 	if e, ok := x.Last(3, 49); !ok || e.Seq != 2 || e.Offset != 200 {
-		t.Errorf("the last entry is %+v, found %v", e, ok)
+		t.Errorf("the last entry is %+v, found %v; want Seq 2, Offset 200 and true", e, ok)
 	}
 	if e, ok := x.Last(2, 99); ok {
-		t.Errorf("before the first entry, the last one is %+v", e)
+		t.Errorf("before the first entry, the last one is %+v, want none", e)
 	}
 	var none *Index
 	_, next := none.Next(1, noon, 0)
@@ -252,7 +253,8 @@ func TestThin(t *testing.T) {
 			}
 			kept, bound := Thin(slices.Clone(all), segs)
 			if n := int64(len(kept)) * EntryBytes; n > bound*3/4 || bound > max(4<<10, int64(len(segs))*size/1024) || bound > MaxBytes {
-				t.Errorf("the entries take %d bytes with a bound of %d, for segments of %d", n, bound, int64(len(segs))*size)
+				t.Errorf("the entries take %d bytes with a bound of %d, for segments of %d; want at most 3/4 of the bound, and a bound of at most %d",
+					n, bound, int64(len(segs))*size, min(MaxBytes, max(4<<10, int64(len(segs))*size/1024)))
 			}
 			if newest := int(min(bound/2/EntryBytes, int64(len(all)-4*each))); !slices.Equal(kept[len(kept)-newest+1:], all[len(all)-newest+1:]) {
 				t.Error("the newest entries are missing")
@@ -263,7 +265,7 @@ func TestThin(t *testing.T) {
 				for ms := range int64(2 * each) {
 					since := time.UnixMilli(seg.Start + ms).Add(Slack)
 					if got, most := thinned.Before(seg.Seq, start, since), whole.Before(seg.Seq, start, since); got > most {
-						t.Fatalf("in segment %d, reading begins at %d, but with the whole file at %d", seg.Seq, got, most)
+						t.Fatalf("in segment %d, reading begins at %d, want at most %d as with the whole file", seg.Seq, got, most)
 					}
 				}
 			}
@@ -295,7 +297,7 @@ func TestWhatIsNotASeekFileHasNoEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 			if index := Read(dir, MaxBytes); index != nil && len(index.entries) > 0 {
-				t.Errorf("the index is read as %+v", index)
+				t.Errorf("the index is read as %+v, want no entries", index)
 			}
 		})
 	}
@@ -314,17 +316,17 @@ func FuzzParse(f *testing.F) {
 			again = e.Append(again)
 		}
 		if string(again) != string(data[:len(again)]) || !slices.IsSortedFunc(entries, compare) {
-			t.Fatalf("the entries are %+v", entries)
+			t.Fatalf("the entries are %+v, want them sorted, and the same bytes when they are written again", entries)
 		}
 		x := &Index{entries}
 		for _, e := range entries {
 			if got := x.Before(e.Seq, time.UnixMilli(e.Start), time.UnixMilli(1<<40)); got < 0 {
-				t.Fatal(got)
+				t.Fatalf("the offset is %d, want at least 0", got)
 			}
 		}
 		kept, bound := Thin(entries, []Segment{{Seq: 1, Start: 5, Size: 1 << 20}})
 		if int64(len(kept))*EntryBytes > bound {
-			t.Fatalf("%d entries in %d bytes", len(kept), bound)
+			t.Fatalf("%d entries take %d bytes, want at most %d", len(kept), int64(len(kept))*EntryBytes, bound)
 		}
 	})
 }

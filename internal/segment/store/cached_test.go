@@ -30,7 +30,7 @@ func TestCommittedPagesLeaveThePageCache(t *testing.T) {
 		const pages = 300_000 / segment.PageBytes
 		for i, cached := range cachedPages(t, f, pages) {
 			if cached != reread {
-				t.Fatalf("reread %v: page %d of %d is cached: %v", reread, i, pages, cached)
+				t.Fatalf("reread %v: page %d of %d is cached: %v, want %v", reread, i, pages, cached, reread)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func TestRestGivesMemoryBack(t *testing.T) {
 			s.Rest()
 			rested := inUse()
 			if how != segment.None && rested+512<<10 > busy {
-				t.Errorf("%d bytes are in use, and %d after Rest", busy, rested)
+				t.Errorf("%d bytes are in use, and %d after Rest; want at least 512 KiB less", busy, rested)
 			}
 			s.Rest() // with nothing to free
 		}

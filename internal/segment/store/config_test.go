@@ -17,7 +17,7 @@ func TestFlagsSetTheConfig(t *testing.T) {
 	cfg.Flags(fs)
 	args := []string{"--compress=none", "--segment-bytes=1Mi", "--retain-bytes=8Mi", "--retain-age=2h"}
 	if bad := settings.Parse(fs, args, func(string) (string, bool) { return "", false }); bad != nil {
-		t.Fatal(bad)
+		t.Fatalf("the flags are refused: %v", bad)
 	}
 	want := Config{Compress: segment.None, SegmentBytes: settings.Mi, SegmentAge: time.Hour, RetainBytes: 8 * settings.Mi, RetainAge: 2 * time.Hour}
 	if cfg != want {
@@ -28,7 +28,7 @@ func TestFlagsSetTheConfig(t *testing.T) {
 func TestDefaultsAreValidAndShown(t *testing.T) {
 	cfg := DefaultConfig()
 	if bad := cfg.Validate(); bad != nil {
-		t.Fatal(bad)
+		t.Fatalf("the defaults are refused: %v", bad)
 	}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)

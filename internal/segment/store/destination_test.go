@@ -69,7 +69,7 @@ func TestDestinationThatIsAwayIsWaitedFor(t *testing.T) {
 			must(t, os.RemoveAll(dest))
 			rename(t, moved, dest)
 			if replaced, err := s.Reopen(t.Context()); err != nil || replaced {
-				t.Fatal(replaced, err)
+				t.Fatalf("Reopen: replaced %v, error %v; want false and no error", replaced, err)
 			}
 			must(t, str.Resume(m, 1<<20))
 			appendAll(t, str, lines(3, 500))
@@ -91,7 +91,7 @@ func TestNothingIsCreatedWhileTheDestinationIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dest); err != nil || len(left) > 0 {
-		t.Fatal(left, err)
+		t.Fatalf("the entries %v are left, error %v; want none and no error", left, err)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestReplacedDestinationIsTaken(t *testing.T) {
 			key := bytes.Clone(s.Key())
 			replace(t, dest)
 			if replaced, err := s.Reopen(t.Context()); err != nil || !replaced {
-				t.Fatal(replaced, err)
+				t.Fatalf("Reopen: replaced %v, error %v; want true and no error", replaced, err)
 			}
 			if !bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "destination was replaced or emptied") {
 				t.Errorf("the key is %x, want %x; log: %s", s.Key(), key, s.log)
@@ -130,7 +130,7 @@ func TestReplacedDestinationIsTaken(t *testing.T) {
 			must(t, str.Resume(m, 1<<20))
 			appendAll(t, str, lines(3, 500))
 			if next := sync(t, str); next.Seq() != m.Seq()+1 || next.Gone {
-				t.Errorf("after %+v comes %+v", m, next)
+				t.Errorf("after %+v comes %+v, want segment %d and Gone false", m, next, m.Seq()+1)
 			}
 			wantContents(t, dest, "gc", lines(3, 500))
 		})
@@ -149,7 +149,7 @@ func TestDestinationOfAnotherSidecarIsNotTaken(t *testing.T) {
 	}
 	must(t, second.Close())
 	if replaced, err := s.Reopen(t.Context()); err != nil || !replaced {
-		t.Fatal(replaced, err)
+		t.Fatalf("Reopen: replaced %v, error %v; want true and no error", replaced, err)
 	}
 	if !bytes.Equal(s.Key(), second.Key()) {
 		t.Error("the store's key is not the directory's")
@@ -179,7 +179,7 @@ func TestCommittedSegmentsThatComeBackStay(t *testing.T) {
 				place(t, str, m)
 				gone := str.Mark()
 				if !gone.Gone || gone.Segment != m.Segment {
-					t.Errorf("the mark is %+v, and was %+v before the directory was moved", gone, m)
+					t.Errorf("the mark is %+v, and was %+v before the directory was moved; want the same Segment and Gone true", gone, m)
 				}
 				appendAll(t, str, lines(3, 500)) // and never committed
 				if restart {
@@ -215,7 +215,7 @@ func TestMarkThatGoesBackDeletesNothingCommitted(t *testing.T) {
 	must(t, str.Resume(marks[2], 0))
 	for _, m := range []segment.Mark{{}, marks[0]} {
 		if err := str.Resume(m, 1<<20); !errors.Is(err, ErrMark) {
-			t.Errorf("Resume(%+v): %v", m, err)
+			t.Errorf("Resume(%+v): %v, want ErrMark", m, err)
 		}
 	}
 	wantContents(t, dest, "gc", join(lines(0, int(minSegment)), lines(1, int(minSegment)), lines(2, int(minSegment))))

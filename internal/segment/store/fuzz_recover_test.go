@@ -44,10 +44,10 @@ func FuzzRecover(f *testing.F) {
 		must(t, err)
 		kept := contents(t, dest, "gc")
 		if !bytes.HasPrefix(whole, kept) || !bytes.Equal(tail, last(kept, TailBytes)) {
-			t.Fatalf("kept %d bytes, not a prefix, or tail of %d", len(kept), len(tail))
+			t.Fatalf("kept %d bytes, tail of %d; want a prefix of what was written, and its last %d bytes", len(kept), len(tail), len(last(kept, TailBytes)))
 		}
 		if str.Mark().Offset != int64(len(data))-lost {
-			t.Fatalf("mark %+v, lost %d of %d", str.Mark(), lost, len(data))
+			t.Fatalf("mark %+v, lost %d of %d; want Offset %d", str.Mark(), lost, len(data), int64(len(data))-lost)
 		}
 		appendAll(t, str, lines(5, 100))
 		sync(t, str)

@@ -74,7 +74,7 @@ func (s *testStore) Maintain(now time.Time) error {
 	return s.Store.Maintain(now, func(released []*Stream) error {
 		for _, t := range released {
 			if m := t.Mark(); !m.Gone || !m.Sealed {
-				return fmt.Errorf("released with the mark %+v", m)
+				return fmt.Errorf("released with the mark %+v, want Gone and Sealed true", m)
 			}
 		}
 		return nil

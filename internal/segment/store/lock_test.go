@@ -89,9 +89,9 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 			took := time.Since(begin)
 			switch {
 			case c.waits < 0 && (!errors.Is(err, context.Canceled) || context.Cause(ctx) != enough):
-				t.Errorf("the second sidecar did not wait: %v (%v)", err, context.Cause(ctx))
+				t.Errorf("the second sidecar did not wait: %v (%v), want %v (%v)", err, context.Cause(ctx), context.Canceled, enough)
 			case c.waits >= 0 && (err == nil || !strings.Contains(err.Error(), "in use by another ullage")):
-				t.Errorf("after %s, the error is %v", took, err)
+				t.Errorf(`after %s, the error is %v, want "in use by another ullage" in it`, took, err)
 			case took < c.waits: // it tries at least once more: the first time the holder may have been a reader, see OwnerOf
 				t.Errorf("the second sidecar gave up after %s, want %s", took, c.waits)
 			}

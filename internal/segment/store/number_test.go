@@ -52,11 +52,11 @@ func TestNumberThatIsNone(t *testing.T) {
 			must(t, os.WriteFile(numberFile(dest), []byte(text), 0o640))
 			s := openStore(t, dest, DefaultConfig())
 			if damaged := strings.Contains(s.log.String(), "ignoring a damaged checkpoint number"); s.Number() != 0 || damaged != (text != "") {
-				t.Errorf("the number is %d; log: %s", s.Number(), s.log)
+				t.Errorf("the number is %d, want 0, and a log of a damaged number: %v; log: %s", s.Number(), text != "", s.log)
 			}
 			s.SetNumber(9)
 			if other := openStore(t, dest, DefaultConfig()); other.Number() != 9 {
-				t.Errorf("the damaged number is not replaced: %d", other.Number())
+				t.Errorf("the damaged number is not replaced: %d, want 9", other.Number())
 			}
 		})
 	}

@@ -97,19 +97,19 @@ func checkRecovery(t *testing.T, how segment.Compression, name string, data, wan
 	must(t, err)
 	wantContents(t, dest, "gc", want)
 	if !bytes.Equal(tail, last(want, TailBytes)) {
-		t.Fatalf("the tail is %q", tail)
+		t.Fatalf("the tail is %q, want %q", tail, last(want, TailBytes))
 	}
 	if got := str.Mark().Offset; cut != int64(len(data))-got {
-		t.Fatalf("Recover cut %d of %d bytes and kept %d", cut, len(data), got)
+		t.Fatalf("Recover cut %d of %d bytes and kept %d, want %d to be cut", cut, len(data), got, int64(len(data))-got)
 	}
 	if got := testutil.ToFloat64(s.metrics.cut); got != float64(cut) {
 		t.Fatalf("%v bytes are counted as cut, want %d", got, cut)
 	}
 	if logged := strings.Count(s.log.String(), "\n"); logged != min(1, int(cut)) {
-		t.Fatalf("logged %d lines:\n%s", logged, s.log)
+		t.Fatalf("logged %d lines, want %d:\n%s", logged, min(1, int(cut)), s.log)
 	}
 	if (len(want) == 0) != (str.Mark() == segment.Mark{}) {
-		t.Fatalf("the mark is %+v", str.Mark())
+		t.Fatalf("the mark is %+v with %d bytes kept, want the zero mark exactly if nothing is kept", str.Mark(), len(want))
 	}
 	appendAll(t, str, lines(9, 300))
 	m := sync(t, str)
@@ -119,7 +119,7 @@ func checkRecovery(t *testing.T, how segment.Compression, name string, data, wan
 	wantContents(t, dest, "gc", join(want, lines(9, 300)))
 	again, cut, err := str.Recover()
 	if err != nil || cut != 0 || !bytes.Equal(again, last(join(want, lines(9, 300)), TailBytes)) {
-		t.Fatalf("a second recovery returned a tail of %d bytes and cut %d, error %v", len(again), cut, err)
+		t.Fatalf("a second recovery returned a tail of %d bytes and cut %d, error %v; want the end of the stream, 0 and no error", len(again), cut, err)
 	}
 }
 
@@ -132,7 +132,8 @@ func TestRecoverReadsTheTailBackAcrossSegments(t *testing.T) {
 			tail, cut, err := str.Recover()
 			must(t, err)
 			if cut != 0 || !bytes.Equal(tail, last(all, TailBytes)) {
-				t.Fatalf("after %d bytes, Recover returned a tail of %d bytes and cut %d", len(all), len(tail), cut)
+				t.Fatalf("after %d bytes, Recover returned a tail of %d bytes and cut %d, want the last %d and 0",
+					len(all), len(tail), cut, len(last(all, TailBytes)))
 			}
 			appendAll(t, str, lines(int64(i), 900))
 			sync(t, str)
@@ -145,7 +146,7 @@ func TestRecoverReadsTheTailBackAcrossSegments(t *testing.T) {
 		}
 		for i, seg := range segs {
 			if seg.Seq != uint64(i+1) {
-				t.Errorf("segment number %d is at index %d", seg.Seq, i)
+				t.Errorf("segment number %d is at index %d, want number %d", seg.Seq, i, i+1)
 			}
 		}
 	})
@@ -166,12 +167,13 @@ func TestRecoverDeletesEmptiedSegmentsAndVerifiesTheOneBefore(t *testing.T) {
 		tail, cut, err := str.Recover()
 		must(t, err)
 		if cut != 14 || !bytes.Equal(tail, lines(1, 500)) || str.Mark().Segment != m.Segment || !str.Mark().Sealed {
-			t.Fatalf("Recover cut %d bytes and returned a tail of %d; the mark is %+v", cut, len(tail), str.Mark())
+			t.Fatalf("Recover cut %d bytes and returned a tail of %d; the mark is %+v; want 14, the %d of the segment and the sealed mark of %s",
+				cut, len(tail), str.Mark(), len(lines(1, 500)), m.Segment)
 		}
 		appendAll(t, str, lines(2, 500))
 		next, _ := segment.ParseName(sync(t, str).Segment)
 		if next.Seq != 5 {
-			t.Errorf("the number of a deleted segment was used again: %d", next.Seq)
+			t.Errorf("the number of a deleted segment was used again: %d, want 5", next.Seq)
 		}
 		wantContents(t, dest, "gc", join(lines(1, 500), lines(2, 500)))
 	})

@@ -35,7 +35,7 @@ func TestStreamAloneIsRefused(t *testing.T) {
 			rename(t, dest, dest+".moved")
 			must(t, os.WriteFile(dest, nil, 0o640))
 			if _, _, err := bad.Recover(); !errors.Is(err, ErrAway) || errors.Is(err, ErrRefused) {
-				t.Errorf("Recover without the destination: %v", err)
+				t.Errorf("Recover without the destination: %v, want ErrAway without ErrRefused", err)
 			}
 		})
 	}

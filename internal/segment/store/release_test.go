@@ -44,7 +44,7 @@ func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 			}
 			must(t, s.Maintain(now))
 			if got := namesOf(t, dest, "living"); !slices.Equal(got, []string{first.Segment}) {
-				t.Errorf("the living stream has the segments %v", got)
+				t.Errorf("the living stream has the segments %v, want %s", got, first.Segment)
 			}
 			over, err := filepath.Glob(filepath.Join(dest, "over-*"))
 			must(t, err)
@@ -78,10 +78,10 @@ func TestReleasedStreamResumes(t *testing.T) {
 				return nil
 			})
 			if (err != nil) != killed || saved != gone(before) {
-				t.Fatalf("the saved mark is %+v, error %v", saved, err)
+				t.Fatalf("the saved mark is %+v, error %v; want %+v and an error: %v", saved, err, gone(before), killed)
 			}
 			if got := namesOf(t, dest, "gc"); (len(got) > 0) != killed {
-				t.Errorf("the stream has the segments %v", got)
+				t.Errorf("the stream has the segments %v, want some: %v", got, killed)
 			}
 			must(t, s.Close())
 			for range 2 { // uncommitted bytes are cut off
@@ -119,7 +119,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 			t.Errorf("the checkpoint was saved %d times, error %v, want an error and saves 1", saves, err)
 		}
 		if got := namesOf(t, dest, "gc"); !slices.Equal(got, []string{before.Segment}) {
-			t.Fatalf("the stream has the segments %v", got)
+			t.Fatalf("the stream has the segments %v, want %s", got, before.Segment)
 		}
 		used := s.used()
 		must(t, s.scan())
@@ -129,7 +129,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 	}
 	appendAll(t, str, lines(2, 4096)) // the stream is still usable
 	if m := sync(t, str); m.Seq() != before.Seq()+1 {
-		t.Errorf("the stream continues with %+v after %+v", m, before)
+		t.Errorf("the stream continues with %+v after %+v, want segment %d", m, before, before.Seq()+1)
 	}
 	must(t, s.Maintain(time.Now()))
 	must(t, s.Maintain(later.Add(time.Hour)))
@@ -161,7 +161,7 @@ func TestLedgerAgreesWithTheDisk(t *testing.T) {
 		}
 		must(t, str.Close())
 		if fresh := s.ledger.fresh; !fresh {
-			t.Fatal("the next Maintain has to scan")
+			t.Fatal("the next Maintain has to scan, want a fresh ledger")
 		}
 		must(t, s.Maintain(time.Now()))
 		if i%20 != 0 {
@@ -251,7 +251,8 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 			}
 			must(t, err)
 			if c.first == 0 && len(segs) > 0 || c.first > 0 && (len(segs) == 0 || segs[0].Seq != c.first) {
-				t.Errorf("%d segments are left, the first is %+v", len(segs), segs[:min(1, len(segs))])
+				t.Errorf("%d segments are left, the first is %+v; want the first to be number %d (0 for no segments)",
+					len(segs), segs[:min(1, len(segs))], c.first)
 			}
 			for i := range segs {
 				if segs[i].Seq != segs[0].Seq+uint64(i) {

@@ -121,7 +121,7 @@ func TestZeroMarkIsTheBeginningOfAnEmptyStream(t *testing.T) {
 	s := openStore(t, dest, DefaultConfig())
 	str := s.Stream("gc")
 	if tail, cut, err := str.Recover(); err != nil || cut != 0 || len(tail) != 0 || str.Mark() != (segment.Mark{}) {
-		t.Fatalf("Recover returned %q, %d, error %v; the mark is %+v", tail, cut, err, str.Mark())
+		t.Fatalf("Recover returned %q, %d, error %v; the mark is %+v; want no tail, 0, no error and the zero mark", tail, cut, err, str.Mark())
 	}
 	appendAll(t, str, lines(1, 100))
 	str.Abandon()

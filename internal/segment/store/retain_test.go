@@ -89,7 +89,7 @@ func TestSegmentThatWasWrittenLastStays(t *testing.T) {
 	m := sealOne(t, open)
 	must(t, s.Maintain(time.Now().Add(time.Hour)))
 	if got := namesOf(t, dest, "open"); !slices.Equal(got, []string{m.Segment}) {
-		t.Errorf("the open stream has the segments %v", got)
+		t.Errorf("the open stream has the segments %v, want %s", got, m.Segment)
 	}
 	if _, err := os.Stat(filepath.Join(dest, "ended")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory of the ended stream is still there: %v", err)
@@ -155,7 +155,7 @@ func TestRetentionOfStreamsOfEarlierProcesses(t *testing.T) {
 	must(t, s.Maintain(time.Now()))
 	for name, want := range map[string]bool{"gc-1": false, "lost+found": true} {
 		if _, err := os.Stat(filepath.Join(dest, name)); (err == nil) != want {
-			t.Errorf("%s: Stat returned the error %v", name, err)
+			t.Errorf("%s: Stat returned the error %v, want the directory to be there: %v", name, err, want)
 		}
 	}
 	s.wantGauges(t, 0, 0)
@@ -175,13 +175,13 @@ func TestRetentionOfMoreSegmentsThanItRemembers(t *testing.T) {
 	for range count/maxDeletes + 3 {
 		must(t, s.Maintain(time.Now()))
 		if n := len(s.ledger.oldest); n > 2*windowSegments {
-			t.Fatalf("the store remembers %d segments", n)
+			t.Fatalf("the store remembers %d segments, want at most %d", n, 2*windowSegments)
 		}
 	}
 	s.wantGauges(t, 10, 20)
 	names := namesOf(t, dest, "gc")
 	if first, _ := segment.ParseName(names[0]); len(names) != 10 || first.Seq != count-9 {
-		t.Errorf("the segments %v are left", names)
+		t.Errorf("the segments %v are left, want 10, the first of them number %d", names, count-9)
 	}
 }
 

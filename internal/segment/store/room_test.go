@@ -127,7 +127,7 @@ func TestWhatOneCommitMayTake(t *testing.T) {
 				t.Errorf("a commit may have %d streams, want %d to %d", streams, tc.least, tc.most)
 			}
 			if bytes < segment.FrameBytes || bytes > max(segment.FrameBytes, tc.free/16) {
-				t.Errorf("a commit may have %d bytes", bytes)
+				t.Errorf("a commit may have %d bytes, want %d to %d", bytes, segment.FrameBytes, max(segment.FrameBytes, tc.free/16))
 			}
 		})
 	}

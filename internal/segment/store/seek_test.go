@@ -89,7 +89,7 @@ func TestSeek(t *testing.T) {
 		}
 		size := str.Mark().Offset
 		if n := wantSince(t, dest, begun); n < 8*size {
-			t.Errorf("%d bytes of 20 times %d were skipped", n, size)
+			t.Errorf("%d bytes of 20 times %d were skipped, want at least 8 times", n, size)
 		}
 		for name, change := range map[string]func() error{
 			"no file":       func() error { return nil },
@@ -106,7 +106,7 @@ func TestSeek(t *testing.T) {
 			must(t, change())
 			wantSince(t, dest, begun)
 			if t.Failed() {
-				t.Fatalf("with %s", name)
+				t.Fatalf("the case %q failed; its messages are above", name)
 			}
 		}
 	})
@@ -153,7 +153,7 @@ func TestSeekFileContinues(t *testing.T) {
 		must(t, str.Resume(m, 1<<20))
 		logMinutes(t, str, begun, 20, 22)
 		if got := entries(); len(got) != n-18 {
-			t.Errorf("the seek file has %d entries, and had %d before", len(got), n)
+			t.Errorf("the seek file has %d entries, and had %d before; want %d", len(got), n, n-18)
 		}
 		logMinutes(t, str, begun, 22, 200)
 		wantSince(t, dest, begun)
@@ -167,7 +167,7 @@ func TestSeekFileContinues(t *testing.T) {
 		str = freshStream(t, openStore(t, dest, configOf(how)), "gc")
 		logMinutes(t, str, time.Now(), 1, 3)
 		if got := entries(); len(got) != 2 || got[0].Seq != 1 {
-			t.Errorf("the seek file has %d entries for a stream that begins again", len(got))
+			t.Errorf("the seek file has %d entries for a stream that begins again, want 2, the first of segment 1: %+v", len(got), got)
 		}
 	})
 }
@@ -189,7 +189,7 @@ func TestSeekFileIsBounded(t *testing.T) {
 		}
 		stat, err := os.Stat(filepath.Join(dest, "gc", seek.Name))
 		if err != nil && minute > 0 || err == nil && stat.Size() > 4<<10 {
-			t.Fatalf("at minute %d, the seek file is %v, error %v", minute, stat, err)
+			t.Fatalf("at minute %d, the seek file is %v, error %v; want at most 4 KiB, and no error after minute 0", minute, stat, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dest, "a")); !errors.Is(err, fs.ErrNotExist) {
@@ -237,7 +237,8 @@ func TestSeekAcrossARestart(t *testing.T) {
 		read()
 		all := contents(t, dest, "gc")
 		if !bytes.HasSuffix(all, got) || bytes.Count(got, []byte("]")) >= bytes.Count(all, []byte("]")) || from == 0 || f.Frame().From != from {
-			t.Errorf("%d of %d bytes were read, from byte %d", len(got), len(all), from)
+			t.Errorf("%d of %d bytes were read, from byte %d, the frame is from byte %d; want only the last lines, from the beginning of a later frame",
+				len(got), len(all), from, f.Frame().From)
 		}
 	})
 }

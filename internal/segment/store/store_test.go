@@ -30,7 +30,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	s := openStore(t, dest, DefaultConfig())
 	key := bytes.Clone(s.Key())
 	if len(key) != 32 || bytes.Equal(key, make([]byte, 32)) {
-		t.Fatalf("the key is %x", key)
+		t.Fatalf("the key is %x, want 32 bytes, not all of them zero", key)
 	}
 	must(t, s.Close())
 	s = openStore(t, dest, DefaultConfig())
@@ -42,10 +42,10 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	must(t, os.WriteFile(path, key[:7], 0o600))
 	s = openStore(t, dest, DefaultConfig())
 	if len(s.Key()) != 32 || bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "damaged key") {
-		t.Fatalf("the key is %x; log:\n%s", s.Key(), s.log)
+		t.Fatalf("the key is %x, want 32 bytes other than %x, and a damaged key in the log:\n%s", s.Key(), key, s.log)
 	}
 	if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, s.Key()) {
-		t.Fatalf("the stored key is %x, error %v", stored, err)
+		t.Fatalf("the stored key is %x, error %v; want %x and no error", stored, err, s.Key())
 	}
 }
 
@@ -56,7 +56,7 @@ func TestErrorOfOpenTeaches(t *testing.T) {
 	for _, dest := range []string{file, filepath.Join(file, "below")} {
 		_, err := Open(dest, DefaultConfig(), nil, nil)
 		if err == nil || !strings.Contains(err.Error(), dest) || !strings.Contains(err.Error(), "name a directory") {
-			t.Errorf("%s: the error is %v", dest, err)
+			t.Errorf(`%s: the error is %v, want one with this path and "name a directory"`, dest, err)
 		}
 	}
 	err := explain(dir, "write to", unix.EACCES)
@@ -83,7 +83,7 @@ func TestStreamIsTheSameUntilClosed(t *testing.T) {
 func TestMetricsLeaveWithTheStore(t *testing.T) {
 	s := openStore(t, t.TempDir(), DefaultConfig())
 	if n, err := testutil.GatherAndCount(s.reg); err != nil || n != 13 {
-		t.Fatal(n, err)
+		t.Fatalf("%d metrics, error %v; want 13 and no error", n, err)
 	}
 	other := t.TempDir()
 	if _, err := Open(other, DefaultConfig(), s.reg, nil); err == nil {
@@ -105,7 +105,7 @@ func TestDescriptorsOfManyStreams(t *testing.T) {
 		must(t, str.CloseIdle())
 	}
 	if after := descriptors(t); after > before {
-		t.Errorf("%d open descriptors became %d", before, after)
+		t.Errorf("%d open descriptors became %d, want no more than before", before, after)
 	}
 }
 

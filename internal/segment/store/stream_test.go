@@ -101,7 +101,7 @@ func TestFullSegmentIsSealedAndNeverChanges(t *testing.T) {
 	appendAll(t, str, lines(3, 100))
 	next := sync(t, str)
 	if next.Segment == full.Segment || next.Segment <= full.Segment {
-		t.Fatalf("after %s came %s", full.Segment, next.Segment)
+		t.Fatalf("after %s came %s, want a greater name", full.Segment, next.Segment)
 	}
 	must(t, str.Resume(next, 0))
 	appendAll(t, str, lines(4, 100))
@@ -160,7 +160,7 @@ func TestCloseIdleFreesTheDescriptorAndTheSegmentGoesOn(t *testing.T) {
 		}
 		appendAll(t, str, lines(2, 100))
 		if second := sync(t, str); second.Segment != first.Segment {
-			t.Fatalf("after segment %s, the stream continues in %s", first.Segment, second.Segment)
+			t.Fatalf("after segment %s, the stream continues in %s, want the same segment", first.Segment, second.Segment)
 		}
 		wantContents(t, dest, "gc", join(lines(1, 100), lines(2, 100)))
 	})

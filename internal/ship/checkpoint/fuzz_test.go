@@ -34,7 +34,7 @@ func FuzzSlot(f *testing.F) {
 		silent.Unseal(testKey, 0)
 		c := attached(t, testKey, dir)
 		if found := c.Load(); !found.Marked || !maps.Equal(c.Files(), good.Files()) {
-			t.Fatalf("the good slot next to the forged one: %+v, %+v", found, c.Files())
+			t.Fatalf("next to a forged slot, Load found %+v and the files %+v; want Marked true and %+v", found, c.Files(), good.Files())
 		}
 		if err := os.Remove(filepath.Join(dir, slotNames[0])); err != nil {
 			t.Fatal(err)

@@ -85,16 +85,16 @@ func TestMarksCountOnceTheKeyIsThere(t *testing.T) {
 	committed(t, testKey, dir)
 	silent := attached(t, nil, dir)
 	if found := silent.Load(); found.Marked || !found.Claimed || found.Invalid != nil {
-		t.Fatalf("without the key, Load found %+v", found)
+		t.Fatalf("without the key, Load found %+v, want Marked false, Claimed true and Invalid nil", found)
 	}
 	if len(silent.Streams()) > 0 || silent.Files()[file1] != at99 {
-		t.Fatalf("without the key, the marks are %v and the files %v", silent.Streams(), silent.Files())
+		t.Fatalf("without the key, the marks are %v and the files %v; want no marks, and the file at %+v", silent.Streams(), silent.Files(), at99)
 	}
 	if invalid := silent.Unseal(testKey, 0); invalid != nil {
-		t.Fatal(invalid)
+		t.Fatalf("with the key, the slots are invalid because of %v, want them valid", invalid)
 	}
 	if m, ok := silent.Mark("gc.log"); !ok || m != mark1 || silent.Uncommitted != 1<<20 {
-		t.Errorf("with the key, the mark is %+v and %d bytes are uncommitted", m, silent.Uncommitted)
+		t.Errorf("with the key, the mark is %+v, %v, and %d bytes are uncommitted; want %+v, true, and %d", m, ok, silent.Uncommitted, mark1, 1<<20)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 				committed(t, c.after, dir)
 			}
 			if invalid := silent.Unseal(testKey, 0); (invalid != nil) != c.invalid || len(silent.Streams()) > 0 {
-				t.Errorf("the slot is invalid because of %v; the marks of %v are used", invalid, silent.Streams())
+				t.Errorf("the slot is invalid because of %v, want it invalid: %v; the marks of %v are used, want none", invalid, c.invalid, silent.Streams())
 			}
 		})
 	}
@@ -162,7 +162,7 @@ func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 			if err := errors.Join(found.Invalid...); !errors.Is(err, c.want) || found.Marked != (c.want == nil) {
 				t.Errorf("the error is %v, accepted is %v; want the error %v", err, found.Marked, c.want)
 			} else if c.want == errSlotMoved && (strings.Contains(err.Error(), "forged") || !strings.Contains(err.Error(), "--dest") || Reason(err) != "other_destination") {
-				t.Errorf("the error is %v", err)
+				t.Errorf(`the error is %v, with the reason %q; want --dest in it, not "forged", and the reason "other_destination"`, err, Reason(err))
 			}
 		})
 	}
@@ -275,10 +275,10 @@ func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	c.SetFile(file1, at99)
 	c.Add(map[position.Content]position.Saved{file1: {Stream: "gc.log"}, file2: {Stream: "gc.log"}})
 	if c.Files()[file1] != at99 || len(c.Files()) != 2 {
-		t.Errorf("after Add, the files are %+v", c.Files())
+		t.Errorf("after Add, the files are %+v; want two, the first at %+v", c.Files(), at99)
 	}
 	if c.Meet(file2, "other.log") || c.Files()[file2].Stream != "gc.log" {
-		t.Errorf("after Meet, the files are %+v", c.Files())
+		t.Errorf("after Meet, the files are %+v; want the second still of gc.log, and no news", c.Files())
 	}
 }
 
@@ -313,7 +313,7 @@ func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 				t.Errorf("the newest slot was not accepted: %v", invalid) // from a process that was killed before it recorded the number
 			}
 			if c, invalid := load(c.Number()); len(invalid) != 1 || Reason(invalid[0]) != "stale" || len(c.Streams()) > 0 {
-				t.Errorf("marks %v of a stale slot, invalid: %v", c.Streams(), invalid)
+				t.Errorf("a stale slot has the marks of %v and is invalid because of %v; want no marks, and only the reason \"stale\"", c.Streams(), invalid)
 			} else if mustSave(t, c); c.Number() != 3 {
 				t.Errorf("the next number is %d, want 3", c.Number())
 			}
@@ -347,7 +347,7 @@ func TestEachRunHasHigherNumbersThanAllBefore(t *testing.T) {
 	next.SetKey(testKey, recorded)
 	next.BeginRun()
 	if mustSave(t, next); next.Number() <= c.Number() {
-		t.Errorf("the next run begins with %d, and the one before ended with %d", next.Number(), c.Number())
+		t.Errorf("the next run begins with %d, and the one before ended with %d; want a higher number", next.Number(), c.Number())
 	}
 }
 

@@ -9,10 +9,10 @@ func TestSealsAreBounded(t *testing.T) {
 		s.Add(at, []byte{byte(at)})
 	}
 	if len(s.all) > maxSeals || s.Fit(0, []byte{0}) || !s.Fit(3*maxSeals-1, []byte{0xff}) {
-		t.Errorf("there are %d seals, and the wrong ones match", len(s.all))
+		t.Errorf("there are %d seals, or the wrong ones match; want at most %d, the newest and not the oldest", len(s.all), maxSeals)
 	}
 	s.Add(2*maxSeals, []byte("again"))
 	if s.Fit(2*maxSeals, []byte{0}) || !s.Fit(2*maxSeals, []byte("again")) || s.Fit(2*maxSeals+1, []byte{1}) {
-		t.Error("a forgotten seal still matches")
+		t.Error("want that the newest seal of an offset matches, and neither its forgotten seal nor one that was never added")
 	}
 }

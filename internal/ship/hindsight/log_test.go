@@ -104,7 +104,7 @@ func TestWhatIsHeldIsSavedOnceItIsCommitted(t *testing.T) {
 	h.commit()
 	h.add("a", 3, "four\n")
 	if got := h.saves(); got != "" {
-		t.Errorf("without a trigger, the lines %q were saved", got)
+		t.Errorf("without a trigger, the lines %q were saved, want none", got)
 	}
 	h.SaveUntil(noon.Add(10 * time.Second))
 	if got := h.saves(); got != "a:one\nb:two\nthree\n" {
@@ -120,7 +120,7 @@ func TestWhatIsHeldIsSavedOnceItIsCommitted(t *testing.T) {
 	h.commit()
 	h.add("a", 13, "later\n")
 	if st := h.Stats(); !st.Until.IsZero() || !st.Oldest.Equal(noon.Add(11*time.Second)) {
-		t.Errorf("the stats are %+v", st)
+		t.Errorf("the stats are %+v, want Until zero and Oldest %s", st, noon.Add(11*time.Second))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestARestartGoesOnWithWhatIsCommitted(t *testing.T) {
 	h.commit()
 	h.restart(1 << 20)
 	if got := h.saves(); got != "" {
-		t.Errorf("the lines %q were saved again", got)
+		t.Errorf("the lines %q were saved again, want none", got)
 	}
 }
 
@@ -165,17 +165,17 @@ func TestTheOldestIsForgotten(t *testing.T) {
 	for i := range 1000 {
 		h.add("a", 70, sum(i))
 		if st := h.Stats(); st.Bytes > 4000+200 {
-			t.Fatalf("%d bytes are held", st.Bytes)
+			t.Fatalf("%d bytes are held, want at most %d", st.Bytes, 4000+200)
 		}
 		h.commit()
 	}
 	var st unix.Stat_t
 	if h.must(unix.Fstat(int(h.file.Fd()), &st)); st.Blocks*512 > 4*position.PageSize {
-		t.Errorf("the file takes %d bytes of memory", st.Blocks*512)
+		t.Errorf("the file takes %d bytes of memory, want at most %d", st.Blocks*512, 4*position.PageSize)
 	}
 	h.SaveUntil(noon.Add(time.Hour))
 	if got := h.saves(); !strings.HasSuffix(got, sum(999)) || strings.Contains(got, sum(0)) {
-		t.Errorf("within the size, the lines %q were saved", got)
+		t.Errorf("within the size, the lines %q were saved, want %q last, and no longer %q", got, sum(999), sum(0))
 	}
 	if err := h.Append(Batch{Stream: "a", Raw: bytes.Repeat([]byte("0123456789abcdef"), 1<<8)}); err != nil {
 		t.Error(err) // the batch compresses well
@@ -226,12 +226,12 @@ func TestAFullTmpfsHoldsTheNewest(t *testing.T) {
 		if first < 0 {
 			first = n
 		} else if n != last+1 {
-			t.Errorf("batch %d follows batch %d", n, last)
+			t.Errorf("batch %d follows batch %d, want %d", n, last, last+1)
 		}
 		last = n
 	}
 	if first == 0 || last != 19 {
-		t.Errorf("batches %d to %d are saved", first, last)
+		t.Errorf("batches %d to %d are saved, want them up to 19, but not from 0", first, last)
 	}
 }
 
@@ -329,14 +329,14 @@ func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
 	h.SaveUntil(noon.Add(time.Minute))
 	h.commit()
 	if r, ok := h.Next(false); !ok || r.Raw != nil || r.Size() != len(lines) || len(r.Frame) == 0 {
-		t.Errorf("a record of ours: %+v", r)
+		t.Errorf("a record of ours is %+v, %v; want a frame without raw lines, of the size %d", r, ok, len(lines))
 	}
 	if r, ok := h.Next(true); !ok || string(r.Raw) != lines {
-		t.Errorf("a record of ours, decompressed: %+v", r)
+		t.Errorf("a record of ours, decompressed, is %+v, %v; want the raw lines %q", r, ok, lines)
 	}
 	h.restart(1 << 20)
 	if r, ok := h.Next(false); !ok || string(r.Raw) != lines {
-		t.Errorf("a record of an earlier process: %+v", r)
+		t.Errorf("a record of an earlier process is %+v, %v; want the raw lines %q", r, ok, lines)
 	}
 
 	h = open(t, 1<<20)
@@ -353,7 +353,7 @@ func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
 	h.must(err)
 	h.first = nil // makes the log read the record again
 	if r, ok := h.Next(false); ok {
-		t.Errorf("a record of the application: %+v", r)
+		t.Errorf("a record of the application was passed on, want none: %+v", r)
 	}
 }
 
@@ -383,7 +383,7 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		if again := h.append(nil); !bytes.Equal(again[:64], b[:64]) || h.end() < headBytes {
-			t.Errorf("written again, the head of the log differs: %+v", h)
+			t.Errorf("the head %+v is written again as %x, want %x and an end of at least %d", h, again[:64], b[:64], headBytes)
 		}
 	})
 }
@@ -414,6 +414,6 @@ func TestAClockThatWasSetBackEndsSavingAfterAWindow(t *testing.T) {
 	h.commit()
 	h.restart(1 << 20)
 	if until := h.Stats().Until; until.IsZero() || until.After(time.Now().Add(h.window)) {
-		t.Errorf("lines are saved until %s, with a window of %s", until, h.window)
+		t.Errorf("lines are saved until %s, want a time within the window of %s", until, h.window)
 	}
 }

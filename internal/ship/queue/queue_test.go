@@ -27,11 +27,11 @@ func TestChunksComeOutInOrderAndWhole(t *testing.T) {
 	}
 	got := q.Peek(nil, 8)
 	if len(got) != 2 || string(got[0].Data) != "abc" || string(got[1].Data) != "defgh" || got[1].Meta != 1 {
-		t.Fatalf("Peek returned %v", got)
+		t.Fatalf(`Peek returned %v, want "abc" and "defgh", of which the second has the meta 1`, got)
 	}
 	q.Release(2)
 	if m, ok := q.Front(); !ok || m != 2 || q.Bytes() != 2 {
-		t.Fatalf("Front returned %d, %v; the queue has %d bytes", m, ok, q.Bytes())
+		t.Fatalf("Front returned %d, %v; the queue has %d bytes; want 2, true and 2 bytes", m, ok, q.Bytes())
 	}
 }
 
@@ -156,7 +156,7 @@ func TestSpanJoinsChunksThatLieSideBySide(t *testing.T) {
 	push(t, q, "abcd", 0)
 	push(t, q, "efg", 1)
 	if data, ok := q.Span(q.Peek(nil, 10)); !ok || string(data) != "abcdefg" {
-		t.Fatalf("Span returned %q, %v", data, ok)
+		t.Fatalf(`Span returned %q, %v; want "abcdefg", true`, data, ok)
 	}
 	q.Release(1)
 	push(t, q, "hij", 2)
@@ -187,7 +187,7 @@ func TestRingAgainstModel(t *testing.T) {
 				size := 1 + rng.IntN(32)
 				area := q.Reserve(size)
 				if starved := q.Starved(); starved != (area == nil) {
-					t.Fatalf("seed %d: starved %v, and the area has %d bytes", seed, starved, len(area))
+					t.Fatalf("seed %d: starved %v, and the area has %d bytes; want it to be starved exactly without an area", seed, starved, len(area))
 				}
 				if area == nil {
 					continue
@@ -200,7 +200,18 @@ func TestRingAgainstModel(t *testing.T) {
 				q.Push(keep, n)
 				continue
 			}
-			got := q.Peek(nil, rng.IntN(64))
+			limit := rng.IntN(64)
+			want, total := 0, 0
+			for i, chunk := range model {
+				if total += len(chunk); i > 0 && total > limit {
+					break
+				}
+				want++
+			}
+			got := q.Peek(nil, limit)
+			if len(got) != want {
+				t.Fatalf("seed %d: %d chunks of at most %d bytes, want %d", seed, len(got), limit, want)
+			}
 			for i, c := range got {
 				if !bytes.Equal(c.Data, model[i]) {
 					t.Fatalf("seed %d: chunk %d is %v, want %v", seed, i, c.Data, model[i])

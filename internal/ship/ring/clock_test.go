@@ -72,7 +72,7 @@ func TestTheMachinesClocksDoNotDriftApart(t *testing.T) {
 		return first != 0 && again != 0
 	})
 	if by := again - first; by > leastStep || by < -leastStep {
-		t.Errorf("the wall clock was ahead by %d ns, and then by %d", first, again)
+		t.Errorf("the wall clock was ahead by %d ns, and then by %d, want a difference of at most %d", first, again, leastStep)
 	}
 }
 

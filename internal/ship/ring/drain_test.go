@@ -147,7 +147,7 @@ func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
 	at, rest := w.tail(), int(w.cap-w.tail())
 	pos, ok := w.claim(30_000, ul.Warning)
 	if !ok || pos != w.cap {
-		t.Fatalf("the writer claimed position %d, %v", pos, ok)
+		t.Fatalf("the writer claimed position %d, %v; want %d, true", pos, ok, w.cap)
 	}
 	clear(w.mem[w.at(at) : w.at(at)+8]) // the thread had no stack left for the pad
 	w.fill(pos, 1, 1, testMono, bytes.Repeat([]byte{0xff}, 30_000))
@@ -184,7 +184,7 @@ func TestDropsBecomeOneMarkerAtTheirPlace(t *testing.T) {
 	_, lines := events(t, s.source, testName)
 	at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "gap: ") })
 	if at < 0 || at != len(lines)-2 || !strings.HasSuffix(lines[at+1], "8 room again") {
-		t.Fatalf("the marker is line %d of %d", at, len(lines))
+		t.Fatalf(`the marker is line %d of %d, want the last but one, before "8 room again"`, at, len(lines))
 	}
 	g, ok := ul.ParseMarker([]byte(lines[at]))
 	if !ok || g.Lines[ul.Discard][ul.Info] != uint64(infos) || g.Lines[ul.DropAll][ul.Error] != uint64(errors) || g.Total() != uint64(infos+errors) {
@@ -210,11 +210,11 @@ func TestAStuckRingIsAbandoned(t *testing.T) {
 			s.rounds(50)
 			wantMessages(t, s)
 			if le.Uint32(w.mem[abandonedAt:]) != 0 {
-				t.Error("the ring was abandoned after five seconds")
+				t.Error("the ring was abandoned after five seconds, which is too early")
 			}
 			s.rounds(60)
 			if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() != head {
-				t.Errorf("abandoned is %d, and the head is %d", le.Uint32(w.mem[abandonedAt:]), w.head())
+				t.Errorf("abandoned is %d, and the head is %d; want 1 and %d", le.Uint32(w.mem[abandonedAt:]), w.head(), head)
 			}
 			wantMessages(t, s, want...)
 			if restart {
@@ -280,7 +280,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	wantMessages(t, s, want...)
 	wantErrors(t, s, "room=1")
 	if !strings.Contains(s.log.String(), "reason=room") {
-		t.Errorf("the log does not give the reason: %s", s.log)
+		t.Errorf("the log does not give the reason, want reason=room in it: %s", s.log)
 	}
 }
 
@@ -317,12 +317,12 @@ func TestTheTextsOfAllRingsShareTheBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info.Size() < budget/8 {
-			t.Errorf("%s has %d bytes, less than half of its share of %d", n.text(), info.Size(), budget)
+			t.Errorf("%s has %d bytes, want at least %d of the budget of %d", n.text(), info.Size(), budget/8, budget)
 		}
 		sum += info.Size()
 	}
 	if sum > budget {
-		t.Errorf("the texts have %d bytes, with a budget of %d", sum, budget)
+		t.Errorf("the texts have %d bytes, want at most the budget of %d", sum, budget)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestATextLeavesRoomForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if size := info.Size(); size > budget || size < budget/2 {
-		t.Errorf("the text has %d bytes, with a budget of %d", size, budget)
+		t.Errorf("the text has %d bytes, want %d to %d", size, budget/2, budget)
 	}
 	for range 50 {
 		if !w.write(ul.Warning, kindText, 2, text) {
@@ -366,7 +366,7 @@ func TestATextLeavesRoomForOthers(t *testing.T) {
 	w.kill()
 	s.drained()
 	if sum := admin.SamplesOf(s.metrics.events).Sum(); int(sum) != accepted {
-		t.Errorf("%v events became lines, %d were accepted", sum, accepted)
+		t.Errorf("%v events became lines, want the %d that were accepted", sum, accepted)
 	}
 }
 
@@ -410,7 +410,7 @@ func TestAJournalWithoutItsRingIsRemoved(t *testing.T) {
 	again := newSidecar(t, s.source).start()
 	again.rounds(1)
 	if got := names(t, s.source); got != testName.text() {
-		t.Errorf("files are left in the source: %s", got)
+		t.Errorf("the source has the files %s, want only %s", got, testName.text())
 	}
 	wantMessages(t, again, "1 one")
 }
@@ -433,7 +433,7 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 	s.drained()
 	for i, n := range all {
 		if got, _ := events(t, source, n); len(got) != 1 || got[0] != fmt.Sprint(i, " one of many") {
-			t.Fatalf("messages of %s: %q", n, got)
+			t.Fatalf(`the messages of %s are %q, want only "%d one of many"`, n, got, i)
 		}
 	}
 	if left := names(t, source); strings.Contains(left, ".ring") || strings.Contains(left, ".journal") {
@@ -474,12 +474,12 @@ func TestWhatAKilledStartHasLeftIsRemoved(t *testing.T) {
 
 // Package tail recognizes texts by their names.
 func TestTailFollowsEveryText(t *testing.T) {
-	for _, n := range []name{testName, "events-1-1763722140123-8"} {
+	for n, want := range map[name]string{testName: "events-7.log", "events-1-1763722140123-8": "events-1.log"} {
 		if got, ok := parseName(n.ring(), ringSuffix); !ok || got != n {
-			t.Errorf("%s has the name %q", n.ring(), got)
+			t.Errorf("%s has the name %q, want %q", n.ring(), got, n)
 		}
-		if stream := naming.StreamOf(n.text()); stream != "events-7.log" && stream != "events-1.log" {
-			t.Errorf("%s is of stream %s", n.text(), stream)
+		if stream := naming.StreamOf(n.text()); stream != want {
+			t.Errorf("%s is of stream %s, want %s", n.text(), stream, want)
 		}
 	}
 }
@@ -506,7 +506,7 @@ func TestARecordThatWasTooLongSaysSo(t *testing.T) {
 		}
 	}
 	if len(found) != 1 || found[0] != len(lines)-2 || !strings.HasPrefix(lines[found[0]], "[2025-11-21T10:49:00.000+0000][error][ullage] cut: ") {
-		t.Errorf("lines %v show that a part is missing\n%s", found, strings.Join(lines, "\n"))
+		t.Errorf("lines %v show that a part is missing, want only the last but one, an error of ullage\n%s", found, strings.Join(lines, "\n"))
 	}
 	if n := testutil.ToFloat64(s.metrics.cut.WithLabelValues("error")); n != 1 {
 		t.Errorf("%v shortened records were counted, want 1", n)
@@ -525,7 +525,7 @@ func TestAMarkReportsCutRecords(t *testing.T) {
 		for range n {
 			pos, ok := w.claim(10, ul.Error)
 			if !ok {
-				t.Fatal("no room")
+				t.Fatal("the ring has no room for a record")
 			}
 			w.announce(pos, 10)
 			w.fill(pos, 10, 99, testMono, []byte("0123456789"))
@@ -537,7 +537,7 @@ func TestAMarkReportsCutRecords(t *testing.T) {
 		var got []string
 		for _, m := range marks {
 			if m.Kind != mark.RecordsCut || m.Level != ul.Warning || m.Get("stream") != "events-7.log" {
-				t.Errorf("%s: unexpected mark %+v", when, m)
+				t.Errorf("%s: got the mark %+v, want %v at level %v of the stream events-7.log", when, m, mark.RecordsCut, ul.Warning)
 			}
 			got = append(got, m.Get("count"))
 		}
@@ -574,14 +574,14 @@ func TestARingThatWasGivenBackIsRemovedWhileItsJVMLives(t *testing.T) {
 	s.rounds(20)
 	wantMessages(t, s, "1 before")
 	if got := names(t, s.source); !strings.Contains(got, testName.ring()) {
-		t.Errorf("a thread is in the middle of an event, but the source has %s", got)
+		t.Errorf("a thread is in the middle of an event, but the source has %s, want %s in it", got, testName.ring())
 	}
 	w.fill(pos, 3, 99, testMono, []byte("last"))
 	w.word(pos, 4, ul.Info, kindText, 0)
 	s.rounds(5)
 	wantMessages(t, s, "1 before", "3 last")
 	if got := names(t, s.source); got != testName.text() {
-		t.Errorf("files are left in the source: %s", got)
+		t.Errorf("the source has the files %s, want only %s", got, testName.text())
 	}
 	wantErrors(t, s, "")
 }

@@ -220,7 +220,7 @@ func events(t testing.TB, source string, n name) (messages, lines []string) {
 		t.Fatal(err)
 	}
 	if len(b) > 0 && b[len(b)-1] != '\n' {
-		t.Fatalf("the text ends with %q", b[max(0, len(b)-80):])
+		t.Fatalf("the text ends with %q, want the end of a line", b[max(0, len(b)-80):])
 	}
 	for line := range strings.Lines(string(b)) {
 		line = strings.TrimSuffix(line, "\n")

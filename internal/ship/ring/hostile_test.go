@@ -32,7 +32,7 @@ func besideAnHonestRing(t *testing.T, s *sidecar, rounds func()) {
 	s.rounds(3)
 	got, _ := events(t, s.source, honest)
 	if strings.Join(got, "|") != strings.Join(want, "|") {
-		t.Errorf("the honest ring was read as %q\n%s", got, s.log)
+		t.Errorf("the honest ring was read as %q, want %q\n%s", got, want, s.log)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestForgedHeaders(t *testing.T) {
 			s := newSidecar(t, source).start()
 			besideAnHonestRing(t, s, func() {})
 			if got := s.errorsBy(); got != c.reason+"=1" {
-				t.Errorf("the errors are %s\n%s", got, s.log)
+				t.Errorf("the errors are %s, want %s=1\n%s", got, c.reason, s.log)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestCursorsThatRunWild(t *testing.T) {
 			s.now = s.now.Add(time.Second)
 			s.rounds(3)
 			if left := names(t, s.source); strings.Contains(left, testName.ring()) {
-				t.Errorf("files are left in the source: %s", left)
+				t.Errorf("files are left in the source: %s; want no %s", left, testName.ring())
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestBadWordsAbandonARing(t *testing.T) {
 	besideAnHonestRing(t, s, func() {})
 	wantMessages(t, s, "1 one", "2 two")
 	if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() == w.tail() {
-		t.Errorf("abandoned is %d, the head %d of %d", le.Uint32(w.mem[abandonedAt:]), w.head(), w.tail())
+		t.Errorf("abandoned is %d, the head %d of %d; want 1 and a head that is not at the tail", le.Uint32(w.mem[abandonedAt:]), w.head(), w.tail())
 	}
 	wantErrors(t, s, "word=2") // one for the ring and one for the bytes
 }
@@ -135,7 +135,7 @@ func TestTruncatedAndSparseRings(t *testing.T) {
 			s.now = s.now.Add(time.Second)
 			s.rounds(3)
 			if left := names(t, s.source); strings.Contains(left, testName.ring()) {
-				t.Errorf("files are left in the source: %s", left)
+				t.Errorf("files are left in the source: %s; want no %s", left, testName.ring())
 			}
 		})
 	}
@@ -258,7 +258,7 @@ func TestMessagesForgeNoLine(t *testing.T) {
 		_, marker := ul.ParseMarker([]byte(line))
 		kind := class.Classify([]byte(line), []byte(strings.Join(lines[i+1:], "\n"))).Kind
 		if isRecord := strings.Contains(line, "99][info][event] "); marker || (kind == ul.Header) != isRecord || kind != ul.Header && kind != ul.Continuation {
-			t.Errorf("line %d is a %v: %.200q", i, kind, line)
+			t.Errorf("line %d is a %v, want a header if it has an event, else a continuation, and no marker: %.200q", i, kind, line)
 		}
 		if strings.ContainsAny(line, "\x00\x1b\x7f\r") {
 			t.Errorf("line %d has control characters: %.200q", i, line)
@@ -311,7 +311,7 @@ func FuzzRing(f *testing.F) {
 			return
 		}
 		if info.Size() > 64*mostText {
-			t.Errorf("the text has %d bytes", info.Size())
+			t.Errorf("the text has %d bytes, want at most %d", info.Size(), 64*mostText)
 		}
 		_, lines := events(t, source, testName)
 		plainText(t, strings.Join(lines, "\n"))
@@ -354,7 +354,7 @@ func FuzzJournal(f *testing.F) {
 			var again [slotBytes]byte
 			e.encode(again[:])
 			if d, ok := decode(again[:]); !ok || d != e {
-				t.Errorf("entry %+v was decoded again as %+v", e, d)
+				t.Errorf("entry %+v was decoded again as %+v, want the same", e, d)
 			}
 		}
 	})

@@ -175,7 +175,7 @@ func (m *model) settle(t *testing.T, n name) {
 	for _, by := range append(m.errors, m.s.errorsBy()) {
 		for _, reason := range strings.Fields(by) {
 			if name, _, _ := strings.Cut(reason, "="); name != reasonClaim && name != reasonRoom && (name != reasonOther || !m.fails) {
-				t.Errorf("the errors are %s", by)
+				t.Errorf("the errors are %s, want only %s and %s, and also %s: %t", by, reasonClaim, reasonRoom, reasonOther, m.fails)
 			}
 		}
 	}

@@ -119,15 +119,15 @@ func TestASurveyShowsEachRing(t *testing.T) {
 		t.Fatalf("the survey is %+v, error %v, want 3", all, err)
 	}
 	if got := all[0]; got.Raised != loggers.Of(ul.Debug) || got.Capacity != minCapacity || got.Problem != "" || got.Name != filepath.Base(w.path) {
-		t.Errorf("the survey shows the ring as %+v", got)
+		t.Errorf("the survey shows the ring as %+v, want %s with the capacity %d, raised to debug, without a problem", got, filepath.Base(w.path), minCapacity)
 	}
 	for _, got := range all[1:] {
 		if got.Problem == "" || got.Capacity != 0 || !got.Raised.IsZero() {
-			t.Errorf("the survey shows a file that is no ring as %+v", got)
+			t.Errorf("the survey shows a file that is no ring as %+v, want a problem, no capacity and no raise", got)
 		}
 	}
 	if all, err := Survey(filepath.Join(source, "missing")); err != nil || len(all) != 0 {
-		t.Errorf("a survey of a missing source returns %+v, %v", all, err)
+		t.Errorf("a survey of a missing source returns %+v, %v; want no ring and no error", all, err)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestARaiseOfLoggersThatIsHalfWrittenIsWrittenAgain(t *testing.T) {
 	}
 	s.Raise(sql)
 	if got := parseRaised(w.mem); got.whole || !got.levels.IsZero() {
-		t.Errorf("half of a raise is %+v", got)
+		t.Errorf("half of a raise is %+v, want no level, and not whole", got)
 	}
 	s.calls.before = nil
 	s.rounds(1)
@@ -213,7 +213,7 @@ func TestAForgedRaiseIsWrittenOver(t *testing.T) {
 		copy(w.mem, sound)
 		forge(w.mem[:loggersEnd])
 		if got := parseRaised(w.mem); got.whole || !got.levels.IsZero() {
-			t.Errorf("%s: the forged raise is %+v", name, got)
+			t.Errorf("%s: the forged raise is %+v, want no level, and not whole", name, got)
 		}
 		next := newSidecar(t, source).start()
 		next.Raise(want)

@@ -143,7 +143,7 @@ func shippedEvents(t *testing.T, dest string) (n int, marked uint64) {
 			continue
 		}
 		if _, message, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "][event] "); message != strings.TrimSuffix(fmt.Sprintf("%d %s", n, strings.Repeat("x", n%150)), " ") {
-			t.Fatalf("line %d is %q", n, line)
+			t.Fatalf("line %d is %q, want %d with %d times x", n, line, n, n%150)
 		}
 		n++
 	}
@@ -199,7 +199,7 @@ func TestTailKeepsTheTextOfAStepThatIsNotOver(t *testing.T) {
 	w.event(2, "not written")
 	s.ended()
 	if is, _ := unwritten(int(f.Fd())); is {
-		t.Error("tail may remove the text")
+		t.Error("tail may remove the text, although the sidecar still has it open")
 	}
 	s.kept[0].close()
 	if is, err := unwritten(int(f.Fd())); !is {
@@ -235,13 +235,13 @@ func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 		t.Errorf("the next look is due after %s, want at least 1 h", pause)
 	}
 	if all, err := s.reg.Gather(); err != nil || len(all) > 0 {
-		t.Errorf("a source without rings has the metrics %v, error %v", all, err)
+		t.Errorf("a source without rings has the metrics %v, error %v; want none and no error", all, err)
 	}
 	w := newWriter(t, s.source, testName, minCapacity)
 	w.event(1, "first")
 	s.round(time.Now().Add(time.Minute), false)
 	if got := names(t, s.source); got != testName.ring() {
-		t.Errorf("the ring has not been reported yet, but the source has %s", got)
+		t.Errorf("the ring has not been reported yet, but the source has %s, want only %s", got, testName.ring())
 	}
 	s.ask() // tail has found a ring
 	s.round(time.Now().Add(time.Minute), false)

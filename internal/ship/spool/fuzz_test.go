@@ -43,7 +43,7 @@ func FuzzOpen(f *testing.F) {
 				o.Mark()
 			}
 			if len(o.Data) > BlockBytes+ul.MaxMarkerBytes+1 {
-				t.Fatalf("a record hands on %d bytes", len(o.Data))
+				t.Fatalf("a record hands on %d bytes, want at most %d", len(o.Data), BlockBytes+ul.MaxMarkerBytes+1)
 			}
 		}
 	})

@@ -114,7 +114,7 @@ func TestLinesComeBackAsTheyWere(t *testing.T) {
 			}
 			again, records := open(t, path)
 			if len(records) != 1 || records[0].From != 100 || records[0].Stream != "gc.log" || records[0].Of != born {
-				t.Fatalf("the records are %+v", records)
+				t.Fatalf("the records are %+v, want 1 from 100 of the stream gc.log, of %+v", records, born)
 			}
 			if got := read(t, again, records[0]); string(got.Data) != c.text {
 				t.Errorf("after a restart: %d bytes, want %d", len(got.Data), len(c.text))
@@ -164,7 +164,7 @@ func TestDroppedPartsLeaveMarkersInTheirPlaces(t *testing.T) {
 				t.Errorf("after a restart, the log hands on\n%swant\n%s", second.Data, got.Data)
 			}
 			if len(got.Data) > len(text)+ul.MaxMarkerBytes+1 {
-				t.Errorf("%d bytes are handed on for %d bytes of lines", len(got.Data), len(text))
+				t.Errorf("%d bytes are handed on for %d bytes of lines, want at most %d", len(got.Data), len(text), len(text)+ul.MaxMarkerBytes+1)
 			}
 		})
 	}
@@ -194,11 +194,11 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 		t.Errorf("the sum hands on %q, want %q; it is %+v", got, want, sum)
 	}
 	if got := l.Memory(); got > reserveBytes+2*position.PageSize {
-		t.Errorf("%d bytes are in use", got)
+		t.Errorf("%d bytes are in use, want at most %d", got, reserveBytes+2*position.PageSize)
 	}
 	again, found := open(t, path)
 	if len(found) != 1 || shape(read(t, again, found...).Data) != want {
-		t.Errorf("after a restart there are %d records", len(found))
+		t.Errorf("after a restart there are %d records, want 1 that hands on %q", len(found), want)
 	}
 }
 
@@ -240,11 +240,11 @@ func TestKeptLinesMoveTogether(t *testing.T) {
 				t.Errorf("handed on:\n%swant:\n%s", got.Data, want.Data)
 			}
 			if used := l.Memory(); used > reserveBytes+2*position.PageSize {
-				t.Errorf("%d bytes are in use", used)
+				t.Errorf("%d bytes are in use, want at most %d", used, reserveBytes+2*position.PageSize)
 			}
 			again, found := open(t, path)
 			if len(found) != 1 || !bytes.Equal(read(t, again, found...).Data, want.Data) {
-				t.Errorf("after a restart there are %d records", len(found))
+				t.Errorf("after a restart there are %d records, want 1 that hands on:\n%s", len(found), want.Data)
 			}
 			// A record may count 256 MiB of lines that it does not hold.
 			if cap(again.lines) > 1<<10 {
@@ -315,16 +315,16 @@ func TestFreedRecordsAreForgotten(t *testing.T) {
 		l.Free(r)
 	}
 	if got := l.Memory(); got > full/20+reserveBytes+2*position.PageSize {
-		t.Errorf("%d of %d bytes are in use", got, full)
+		t.Errorf("%d of %d bytes are in use, want at most %d", got, full, full/20+reserveBytes+2*position.PageSize)
 	}
 	again, found := open(t, path)
 	if len(found) != 1 || string(read(t, again, found...).Data) != text {
-		t.Fatalf("found %d records", len(found))
+		t.Fatalf("found %d records, want 1 with the text of the last block", len(found))
 	}
 	again.Free(found[0])
 	empty, none := open(t, path)
 	if len(none) != 0 || empty.Memory() > reserveBytes {
-		t.Errorf("%d records were found and %d bytes are in use", len(none), empty.Memory())
+		t.Errorf("%d records were found and %d bytes are in use, want none and at most %d", len(none), empty.Memory(), reserveBytes)
 	}
 }
 
@@ -363,7 +363,7 @@ func TestTornAndForeignPagesAreGivenBack(t *testing.T) {
 				t.Errorf("read %d bytes, want %d times %d", len(got.Data), c.want, len(text))
 			}
 			if got := again.Memory(); got > 64<<10+reserveBytes {
-				t.Errorf("%d bytes are in use", got)
+				t.Errorf("%d bytes are in use, want at most %d", got, 64<<10+reserveBytes)
 			}
 			r := appended(t, again, block(1<<30, text), Without{})
 			if got := read(t, again, r); string(got.Data) != text {
@@ -389,7 +389,7 @@ func TestLinesThatOthersChangedAreAnError(t *testing.T) {
 			}
 			o := Reading{Data: []byte("before")}
 			if err := l.Read(&o, r); !errors.Is(err, errPayload) || string(o.Data) != "before" {
-				t.Errorf("read %q, error %v", o.Data, err)
+				t.Errorf(`read %q, error %v; want "before" and %v`, o.Data, err, errPayload)
 			}
 		})
 	}
@@ -432,14 +432,14 @@ func TestOnlyOwnFramesAreTrusted(t *testing.T) {
 	l.Rest()
 	own, raw, err := l.Frame(r)
 	if err != nil || raw != len(text) || !l.codec.Resting() {
-		t.Errorf("a frame of ours: %d bytes, decompressed: %t, %v", raw, !l.codec.Resting(), err)
+		t.Errorf("a frame of ours: %d bytes, decompressed: %t, %v; want %d bytes, false and no error", raw, !l.codec.Resting(), err, len(text))
 	}
 	own = bytes.Clone(own)
 
 	again, found := open(t, path)
 	frame, raw, err := again.Frame(found[1])
 	if err != nil || raw != len(text) || !bytes.Equal(frame, own) || again.codec.Resting() {
-		t.Errorf("a frame of an earlier process: %d bytes, decompressed: %t, %v", raw, !again.codec.Resting(), err)
+		t.Errorf("a frame of an earlier process: %d bytes, decompressed: %t, %v; want our frame, %d bytes, true and no error", raw, !again.codec.Resting(), err, len(text))
 	}
 
 	at, _ := r.place(Rest)
@@ -447,6 +447,6 @@ func TestOnlyOwnFramesAreTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := l.Frame(r); !errors.Is(err, errPayload) {
-		t.Errorf("a frame of ours that was changed since: %v", err)
+		t.Errorf("a frame of ours that was changed since: got the error %v, want %v", err, errPayload)
 	}
 }

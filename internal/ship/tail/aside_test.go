@@ -72,7 +72,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 		r.want(name, name[:1]+"\n")
 	}
 	if n := len(r.src.table.Absent.Saved); n > source.MaxFiles {
-		t.Errorf("%d positions are kept", n)
+		t.Errorf("%d positions are kept, want at most %d", n, source.MaxFiles)
 	}
 }
 

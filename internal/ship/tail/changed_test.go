@@ -47,7 +47,7 @@ func TestRewindOverAHoleStepsOverItAgain(t *testing.T) {
 	r.src.Start.Rewind()
 	r.read()
 	if n := r.got["gc.log"].Len(); n > 3*position.PageSize {
-		t.Errorf("%d bytes were read twice", n)
+		t.Errorf("%d bytes were read twice, want at most %d", n, 3*position.PageSize)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 	}
 	r.src.Scanner.Scan()
 	if found, err := r.src.Start.Align("gc.log", []byte("nowhere\n")); found || err != nil {
-		t.Fatalf("found %v, %v", found, err)
+		t.Fatalf("Align returned %v, %v; want false and no error", found, err)
 	}
 	r.write(f, "two\n")
 	r.read()

@@ -34,10 +34,10 @@ func TestTextsOfEventsAreFollowedAndRingsNever(t *testing.T) {
 			t.Errorf("%s is of stream %s, want %s", name, got, want.stream)
 		}
 		if got := narrow.follows(name); got != want.narrow {
-			t.Errorf("%s is followed: %v with %s", name, got, narrow.Match)
+			t.Errorf("%s is followed: %v with %s, want %v", name, got, narrow.Match, want.narrow)
 		}
 		if got := wide.follows(name); got != want.wide {
-			t.Errorf("%s is followed: %v with %s", name, got, wide.Match)
+			t.Errorf("%s is followed: %v with %s, want %v", name, got, wide.Match, want.wide)
 		}
 	}
 }

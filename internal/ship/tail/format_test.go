@@ -23,10 +23,10 @@ func TestLinesOfAnApplicationHaveLevels(t *testing.T) {
 			r.read()
 			r.want("app.log", text)
 			if levels[ul.Error] != 2 || levels[ul.Info] != strings.Count(text, "\n")-2 {
-				t.Errorf("lines by level: %v", levels)
+				t.Errorf("lines by level: %v, want 2 at error and %d at info", levels, strings.Count(text, "\n")-2)
 			}
 			if st := r.src.Stats().Streams; len(st) != 1 || st[0].Format != name {
-				t.Errorf("streams: %+v", st)
+				t.Errorf("the streams are %+v, want one with the format %s", st, name)
 			}
 		})
 	}
@@ -47,7 +47,7 @@ func TestFormatOfAStreamIsSet(t *testing.T) {
 	}
 	r.read()
 	if levels["access.log"] != ul.Unknown || levels["app.log"] != ul.Warning || levels["other.log"] != ul.Error {
-		t.Errorf("last lines have levels %v", levels)
+		t.Errorf("the last lines have the levels %v; want %s in access.log, %s in app.log and %s in other.log", levels, ul.Unknown, ul.Warning, ul.Error)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestLinesOfJULStayTogether(t *testing.T) {
 	r.want("app.log", first+second+first+second+first+second+second)
 	for i, level := range levels {
 		if level != ul.Error {
-			t.Errorf("line %d of 7 has level %s", i+1, level)
+			t.Errorf("line %d of 7 has level %s, want %s", i+1, level, ul.Error)
 		}
 	}
 
@@ -80,7 +80,7 @@ func TestLinesOfJULStayTogether(t *testing.T) {
 	r.write(f, second)
 	r.read()
 	if n := len(levels); n != 9 || levels[7] != ul.Unknown || levels[8] != ul.Error {
-		t.Errorf("lines have levels %v", levels)
+		t.Errorf("the lines have the levels %v; want 9, of which the last are %s and %s", levels, ul.Unknown, ul.Error)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 		r.src.Start.Rewind()
 	}
 	if lines[0] != lines[1] {
-		t.Errorf("lines by level: %v, and read again %v", lines[0], lines[1])
+		t.Errorf("lines by level: %v, and read again %v, want the same", lines[0], lines[1])
 	}
 	r.want("app.log", text+text)
 }
@@ -138,6 +138,7 @@ func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
 		}
 	}
 	if kept.String() != failed+failed || lost != 3000 || r.droppedMetric() < 2000 {
-		t.Errorf("%d of 3000 lines at info are handed on or counted, %.0f dropped; kept:\n%s", lost, r.droppedMetric(), kept.String())
+		t.Errorf("%d of 3000 lines at info are there or counted, %.0f dropped; want all, and at least 2000; kept:\n%s\nwant:\n%s",
+			lost, r.droppedMetric(), kept.String(), failed+failed)
 	}
 }

@@ -50,6 +50,6 @@ func TestMarkerInFrontOfAHoleIsNoPartOfAFrame(t *testing.T) {
 	}
 	total, n := markers(string(lines))
 	if whole := strings.Count(string(lines), "\n") - n; frames == 0 || n != 1 || total != 1 || whole != 2000 {
-		t.Errorf("%d frames, %d lines, %d markers of %d lines", frames, whole, n, total)
+		t.Errorf("%d frames, %d lines, %d markers of %d lines; want some frames, 2000 lines, and 1 marker of 1 line", frames, whole, n, total)
 	}
 }

@@ -102,7 +102,7 @@ func TestHolesAreSteppedOver(t *testing.T) {
 	// of the hole itself is handed on.
 	got := r.got["gc.log"].String()
 	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*position.PageSize {
-		t.Fatalf("the lines %s were read", abbreviate(got))
+		t.Fatalf(`%s was read; want "before\n" first, "line\n" last, and at most %d bytes`, abbreviate(got), 3*position.PageSize)
 	}
 	if n := strings.Count(strings.ReplaceAll(got, "\x00", ""), "line\n"); n != 2 {
 		t.Errorf("%d lines after holes, want 2: %s", n, abbreviate(got))
@@ -214,10 +214,10 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r.put("b.log", "")
 	r.src.listing.stale = true
 	if found, _ := r.src.Scanner.Scan(); found != 0 || !r.src.Scanner.Stale() {
-		t.Fatalf("a second scan ran at once and found %d files", found)
+		t.Fatalf("a second scan found %d files at once; want none, and a scan that is due", found)
 	}
 	r.now = r.now.Add(time.Second)
 	if found, _ := r.src.Scanner.Scan(); found != 1 || r.src.Scanner.Stale() {
-		t.Fatalf("a later scan found %d files", found)
+		t.Fatalf("a later scan found %d files; want 1, and no scan that is due", found)
 	}
 }

@@ -22,7 +22,7 @@ func TestEveryFileThatIsNotALogIsAStream(t *testing.T) {
 			t.Errorf("%s has the kind %q, want %q", name, got, want)
 		}
 		if got := naming.StreamOf(name); want != naming.KindLog && got != name {
-			t.Errorf("%s is in stream %s", name, got)
+			t.Errorf("%s is in stream %s, want a stream of its own name", name, got)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestAnEndlessReportIsGivenBackLikeALog(t *testing.T) {
 	}
 	r.src.Reclaimer.Reclaim()
 	if got := allocated(t, report); got > 1<<20 {
-		t.Errorf("%d bytes are still in memory", got)
+		t.Errorf("%d bytes are still in memory, want at most %d", got, 1<<20)
 	}
 }
 

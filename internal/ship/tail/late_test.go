@@ -94,7 +94,7 @@ func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 		t.Errorf("%d lines were handed on and %d were counted as dropped, want 20020 in all", lines, total)
 	}
 	if m := r.src.spool.memory(); m > 256<<10 {
-		t.Errorf("everything is durable, but the spool takes %d bytes", m)
+		t.Errorf("everything is durable, but the spool takes %d bytes, want at most %d", m, 256<<10)
 	}
 }
 

@@ -67,11 +67,11 @@ func TestMarksAreAStreamOfTheSource(t *testing.T) {
 	r.read()
 	lines := strings.Split(strings.TrimSuffix(r.got[mark.Stream].String(), "\n"), "\n")
 	if len(lines) != 30 || unlinked == 0 {
-		t.Fatalf("%d marks were read, and the file was unlinked %d times", len(lines), unlinked)
+		t.Fatalf("%d marks were read, and the file was unlinked %d times; want 30, and at least once", len(lines), unlinked)
 	}
 	for i, line := range lines {
 		if m, ok := mark.Parse([]byte(line)); !ok || m.Get("pid") != fmt.Sprint(i) {
-			t.Errorf("mark %d is %q", i, line)
+			t.Errorf("mark %d is %q, want pid=%d", i, line, i)
 		}
 	}
 }

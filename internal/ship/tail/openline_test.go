@@ -103,7 +103,7 @@ func TestOpenLongLineThatIsAbandonedIsEnded(t *testing.T) {
 			r.read()
 			handedOn := r.got["gc.log"].Len()
 			if handedOn < r.cfg.LineLimit {
-				t.Fatalf("%d bytes were handed on", handedOn)
+				t.Fatalf("%d bytes were handed on, want at least %d", handedOn, r.cfg.LineLimit)
 			}
 			r.commit()
 			c.abandon(r, f)
@@ -165,7 +165,7 @@ func TestOpenLinesOfNoFileAreKeptForEachStream(t *testing.T) {
 	streams := []string{"a.log", "b.log"}
 	for _, name := range streams {
 		if found, err := r.src.Start.Align(name, []byte("begun")); found || err != nil {
-			t.Fatalf("found %v, error %v", found, err)
+			t.Fatalf("Align returned %v, %v; want false and no error", found, err)
 		}
 	}
 	r.reopen(r.src.Start.Positions())

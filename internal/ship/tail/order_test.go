@@ -150,12 +150,12 @@ func TestAgeOfFiles(t *testing.T) {
 		{"by inode number on a tmpfs, whatever the clock says", file(8, 2, 5), file(9, 1, 4), true},
 	} {
 		if source.Age(c.older, c.countsUp) >= source.Age(c.new, c.countsUp) {
-			t.Errorf("%s: the older file has age %d, the newer one %d", c.name, source.Age(c.older, c.countsUp), source.Age(c.new, c.countsUp))
+			t.Errorf("%s: the older file has age %d, the newer one %d, want a higher one", c.name, source.Age(c.older, c.countsUp), source.Age(c.new, c.countsUp))
 		}
 	}
 	for release, want := range map[string]bool{"5.9.0": true, "5.8.18-generic": false, "6.1": true, "10.0-rc1": true, "4.18.0-553.el8": false, "5.15-x": true, "odd": false} {
 		if got := releaseAtLeast(release, 5, 9); got != want {
-			t.Errorf("release %q: %v", release, got)
+			t.Errorf("release %q is at least 5.9: %v, want %v", release, got, want)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestInodesOfATmpfsCountUp(t *testing.T) {
 		for _, others := range all {
 			for _, b := range others {
 				if a.after.Before(b.before) && a.ino >= b.ino {
-					t.Fatalf("inode %d was created before inode %d", a.ino, b.ino)
+					t.Fatalf("inode %d was created before inode %d, want a smaller number than that", a.ino, b.ino)
 				}
 			}
 		}

@@ -92,7 +92,7 @@ func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
 		r.src.Relief.Drop(ul.Discard, relief)
 		r.read()
 		if total, _ := markers(r.text()); (total > 0) != c.discarded {
-			t.Errorf("%s, %d bytes allowed: %d lines were dropped", c.level, c.allowed, total)
+			t.Errorf("%s, %d bytes allowed: %d lines were dropped, want some: %v", c.level, c.allowed, total, c.discarded)
 		}
 		if total, _ := markers(r.got["small.log"].String()); total > 0 {
 			t.Errorf("%s, %d bytes allowed: %d lines of the small stream were dropped, want 0", c.level, c.allowed, total)
@@ -114,7 +114,7 @@ func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	r.src.Relief.Drop(ul.DropAll, relief)
 	after := r.held()
 	if after["b.log"] > before["b.log"]-2*mib || after["a.log"] != before["a.log"] || after["c.log"] != before["c.log"] {
-		t.Errorf("before: %v, after: %v", before, after)
+		t.Errorf("before: %v, after: %v; want b.log smaller by at least %d, and the others as before", before, after, 2*mib)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 			for read["gc.log"] < int(size) {
 				n, c, ok := r.src.Reader.Next(r.area)
 				if !ok {
-					t.Fatalf("only %v was read", read)
+					t.Fatalf("only %v was read, want %d bytes of gc.log", read, size)
 				}
 				read[c.File.Stream()] += n
 			}
@@ -193,11 +193,11 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 		if g, ok := ul.ParseMarker([]byte(line)); ok {
 			dropped += g.Total()
 		} else if strings.Trim(line, "y\n") != "" && line != "last\n" {
-			t.Errorf("handed on: %s", abbreviate(line))
+			t.Errorf("%s was handed on, want only markers, parts of the long line, and the last line", abbreviate(line))
 		}
 	}
 	if marked := r.droppedMetric(); dropped == 0 || float64(dropped) != marked {
-		t.Errorf("markers count %d lines, the metric %v", dropped, marked)
+		t.Errorf("markers count %d lines, the metric %v, want the same, above 0", dropped, marked)
 	}
 	if text := r.text(); !strings.HasSuffix(text, "\nlast\n") || strings.Contains(text, "\n\n[") {
 		t.Errorf("the line does not end exactly once: %s", abbreviate(text))

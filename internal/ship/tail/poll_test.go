@@ -126,11 +126,11 @@ func TestAChangeInAnotherWatchedDirectoryIsReportedAndScansNothing(t *testing.T)
 			name = filepath.Base(ev.Name)
 		}
 		if calls < handled {
-			t.Errorf("%d of %d events were reported", calls, handled)
+			t.Errorf("%d of %d events were reported, want all", calls, handled)
 		}
 		calls = 0
 	}
 	if r.src.Scanner.Stale() {
-		t.Error("a scan of the source is due")
+		t.Error("a scan of the source is due, want none")
 	}
 }

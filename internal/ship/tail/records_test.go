@@ -90,7 +90,7 @@ func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	r.want("other.log", other)
 	total, n := markers(r.text())
 	if lines := strings.Count(r.text(), "\n") - n; total == 0 || lines+int(total) != 60000 {
-		t.Errorf("%d lines were read, and the markers count %d", lines, total)
+		t.Errorf("%d lines were read, and the markers count %d; want 60000 in all, and some counted", lines, total)
 	}
 	r.accounted()
 }
@@ -216,7 +216,7 @@ func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 		r.src.Relief.Weigh()
 		r.src.Relief.Drop(ul.DropAll, everything)
 		if n := countedDrops(r.src); n == 0 {
-			t.Errorf("the file is gone: %v; nothing is dropped later", gone)
+			t.Errorf("the file is gone: %v; nothing is dropped later, want some lines dropped", gone)
 		}
 	}
 }
@@ -254,12 +254,12 @@ func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
 	delete(r.got, "gc.log")
 	r.src.Start.Rewind()
 	if ok, err := r.src.Start.Align("gc.log", []byte(persisted[len(persisted)-500:])); !ok || err != nil {
-		t.Fatal(ok, err)
+		t.Fatalf("Align returned %v, %v; want true and no error", ok, err)
 	}
 	r.src.Start.Aligned()
 	r.read()
 	if got := r.text(); got != "" {
-		t.Errorf("persisted again: %s", abbreviate(got))
+		t.Errorf("persisted again: %s, want nothing", abbreviate(got))
 	}
 }
 
@@ -374,7 +374,7 @@ func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 	r.killed(saved, false)
 	r.read()
 	if got := r.text(); !strings.HasPrefix(got, older) || !strings.Contains(got[len(older):], "newer line 1998 ") {
-		t.Errorf("the lines %s were read", abbreviate(got))
+		t.Errorf(`the lines %s were read; want the older ones first, and "newer line 1998 " after them`, abbreviate(got))
 	}
 }
 

@@ -27,7 +27,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 	r.write(good, "1\n")
 	r.read()
 	if got := r.got["bad.log"].String(); got != "1\n2\n" {
-		t.Errorf("handed on while refused: %q", got)
+		t.Errorf(`%q was handed on, want "1\n2\n", and nothing while the stream is refused`, got)
 	}
 	if got := r.got["good.log"].String(); got != "1\n" {
 		t.Errorf("the other stream handed on %q, want \"1\\n\"", got)
@@ -58,7 +58,7 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	r.got = map[string]*strings.Builder{}
 	r.read()
 	if r.got["good.log"] == nil || len(r.got) > 1 {
-		t.Fatalf("handed on: %v", r.got)
+		t.Fatalf("handed on: %v, want only good.log", r.got)
 	}
 	if n := r.src.Stats().Ignored[IgnoredTooMany]; n != 4 {
 		t.Errorf("%d files wait for a descriptor, want 4", n)
@@ -71,7 +71,7 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	}
 	for name := range names {
 		if got := r.got[name]; got == nil || got.String() != "1\n2\n" {
-			t.Errorf("%s: handed on %v", name, got)
+			t.Errorf(`%s: handed on %v, want "1\n2\n"`, name, got)
 		}
 	}
 }

@@ -156,13 +156,16 @@ func (m *dropModel) step(op byte) {
 func (m *dropModel) truncateInPlace() {
 	m.scan()
 	f := m.src.table.Held[m.fileOf("gc.log")]
+	if f == nil {
+		m.t.Fatal("gc.log is not held")
+	}
 	for r := f.Records.Last(); r != nil && r.From > f.Read.Offset && m.next(); {
 		// The lines between the records were read before them, and are not committed.
 	}
 	m.commit()
 	text, err := os.ReadFile(m.path("gc.log"))
-	if f == nil || err != nil {
-		m.t.Fatal(f, err)
+	if err != nil {
+		m.t.Fatal(err)
 	}
 	if from, _, _ := f.Front(); from < int64(len(text)) {
 		m.lines = m.lines[:len(m.lines)-strings.Count(string(text[from:]), "\n")]
@@ -292,7 +295,7 @@ func (m *dropModel) finish() {
 			continue
 		}
 		if at >= len(m.lines) || m.lines[at].text != line {
-			m.t.Fatalf("after %d of %d lines: %q", at, len(m.lines), line)
+			m.t.Fatalf("after %d of %d lines: %q, want the next line or a marker", at, len(m.lines), line)
 		}
 		at++
 	}
@@ -300,18 +303,18 @@ func (m *dropModel) finish() {
 		m.t.Fatalf("the persisted text ends after %d of %d lines", at, len(m.lines))
 	}
 	if gone != m.dropped {
-		m.t.Errorf("markers count %d lines, the metric %v", gone, m.dropped)
+		m.t.Errorf("markers count %d lines, the metric %v, want the same", gone, m.dropped)
 	}
 	if u := m.src.Stats().Unpersisted; u != (admin.Unpersisted{}) {
 		m.t.Errorf("everything is durable, but the unpersisted data is %+v", u)
 	}
 	for _, f := range m.src.table.Files {
 		if !f.Records.Empty() {
-			m.t.Errorf("%d records are left", len(f.Records.List))
+			m.t.Errorf("%d records are left, want none", len(f.Records.List))
 		}
 	}
 	if memory := m.src.spool.memory(); memory > 128<<10 {
-		m.t.Errorf("everything is durable, but the spool takes %d bytes", memory)
+		m.t.Errorf("everything is durable, but the spool takes %d bytes, want at most %d", memory, 128<<10)
 	}
 }
 

@@ -167,7 +167,7 @@ func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 			r.src.Scanner.Scan()
 			found, err := r.src.Start.Align("gc.log", []byte(persisted[max(0, len(persisted)-4096):]))
 			if err != nil || !found {
-				t.Fatalf("Align returned %v, error %v", found, err)
+				t.Fatalf("Align returned %v, %v; want true and no error", found, err)
 			}
 			r.read()
 			if c.persisted == total {
@@ -186,7 +186,7 @@ func TestAlignWithAnEndThatIsNowhereReadsEverything(t *testing.T) {
 	r.put("gc.log", "one\ntwo\n")
 	r.src.Scanner.Scan()
 	if found, err := r.src.Start.Align("gc.log", []byte("something else\n")); found || err != nil {
-		t.Fatalf("Align returned %v, error %v", found, err)
+		t.Fatalf("Align returned %v, %v; want false and no error", found, err)
 	}
 	r.read()
 	r.want("gc.log", "one\ntwo\n")

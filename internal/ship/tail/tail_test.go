@@ -385,7 +385,7 @@ func TestReclaimPunchesWhatIsCommittedAndNotMore(t *testing.T) {
 	}
 	r.commit()
 	if used := blocks(t, r.path("gc.log")); used > 2*position.PageSize {
-		t.Errorf("the log takes %d bytes after the commit", used)
+		t.Errorf("the log takes %d bytes after the commit, want at most %d", used, 2*position.PageSize)
 	}
 	r.write(f, "behind the hole\n")
 	r.read()

@@ -101,7 +101,7 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 		r.accounted()
 		for _, f := range r.src.table.Files {
 			if !f.Records.Empty() {
-				t.Errorf("rewind %t: %d records are left", rewind, len(f.Records.List))
+				t.Errorf("rewind %t: %d records are left, want none", rewind, len(f.Records.List))
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func TestTruncatedWhileDownIsMarked(t *testing.T) {
 		r.read()
 		r.commit()
 		if dropped += r.droppedMetric(); dropped < 299*90 {
-			t.Errorf("committed %t: %v lines were dropped", committed, dropped)
+			t.Errorf("committed %t: %v lines were dropped, want at least %d", committed, dropped, 299*90)
 		}
 		accountedFor(r, dropped)
 	}
@@ -160,7 +160,7 @@ func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	r.commit()
 	r.accounted()
 	if got := strings.Count(r.text(), "][warning][gc] "); kept == 0 || float64(got) != kept {
-		t.Errorf("%v warnings were kept, %d of them were handed on", kept, got)
+		t.Errorf("%v warnings were kept, %d of them were handed on, want all, and more than 0", kept, got)
 	}
 }
 

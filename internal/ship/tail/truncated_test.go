@@ -79,7 +79,7 @@ func (r *rig) accounted() {
 func accountedFor(r *rig, dropped float64) {
 	r.t.Helper()
 	if total, n := markers(r.text()); float64(total) != dropped {
-		r.t.Errorf("%d markers count %d lines, the metric %v", n, total, dropped)
+		r.t.Errorf("%d markers count %d lines, want the %v that were dropped", n, total, dropped)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestAlignKeepsRecords(t *testing.T) {
 	r.src.Start.Rewind()
 	ok, err := r.src.Start.Align("gc.log", []byte(head[len(head)-500:]))
 	if !ok || err != nil {
-		t.Fatal(ok, err)
+		t.Fatalf("Align returned %v, %v; want true and no error", ok, err)
 	}
 	r.read()
 	r.accounted()
@@ -212,7 +212,7 @@ func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
 	r.write(w, "  its second line\n  its third line\n") // the second write(2) of one message
 	r.read()
 	if strings.Contains(r.text(), "its second line") != strings.Contains(r.text(), "header of a record") {
-		t.Errorf("the header was dropped, its further lines were persisted: %s", abbreviate(r.text()))
+		t.Errorf("a header and its further lines have different fates, want both dropped or both persisted: %s", abbreviate(r.text()))
 	}
 }
 

@@ -105,7 +105,7 @@ func TestAnotherFileInThePlaceOfAFinishedOneGetsItsNameBack(t *testing.T) {
 			}
 			r.src.unlink.putBack("gc.log")
 			if got, err := os.ReadFile(r.path(c.back)); err != nil || string(got) != "of a JVM\n" {
-				t.Errorf("%s: %q, error: %v", c.back, got, err)
+				t.Errorf(`%s is %q, error %v; want "of a JVM\n" and no error`, c.back, got, err)
 			}
 			r.read()
 			r.want("gc.log", "of a JVM\n"+c.next)
@@ -174,7 +174,7 @@ func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	}
 	if fd, err := unix.Open(r.path("gc.log.0"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != unix.EWOULDBLOCK {
 		unix.Close(fd)
-		t.Errorf("opening the leased log for writing does not wait: %v", err)
+		t.Errorf("opening the leased log for writing does not wait: %v, want %v", err, unix.EWOULDBLOCK)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 	}
 	u := r.src.Stats().Unpersisted
 	if u.DroppedLines == 0 || u.Since.IsZero() {
-		t.Fatalf("after a drop: %+v", u)
+		t.Fatalf("after a drop: %+v, want dropped lines and the time since when", u)
 	}
 	dropped := u.DroppedLines
 	r.killed(r.committed(), false)

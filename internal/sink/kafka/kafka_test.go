@@ -203,7 +203,7 @@ func TestACommitWithoutAnAnswerIsNotRepeated(t *testing.T) {
 	s.end()
 	s.options = append(s.options, kgo.Dialer(cut.dial))
 	if err := s.Deliver(t.Context(), batch(t, first, 4, "two")); err == nil || cut.times.Load() == 0 {
-		t.Fatalf("%d answers were cut, error %v", cut.times.Load(), err)
+		t.Fatalf("%d answers were cut, error %v; want at least 1 and an error", cut.times.Load(), err)
 	}
 	cut.on.Store(false)
 	r.delivers(s, batch(t, first, 4, "two", "three"))
@@ -287,7 +287,7 @@ func TestATimeThatIsRefusedIsAClearError(t *testing.T) {
 	err := s.Deliver(t.Context(), batch(t, first, 0, "one"))
 	var rejected *sink.RejectedError
 	if err == nil || errors.As(err, &rejected) || !strings.Contains(err.Error(), "timestamp=send") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("the error is %v, want one that names timestamp=send and is no RejectedError", err)
 	}
 	r.delivers(s, batch(t, first, 0, "one"))
 	r.has("one")
@@ -299,7 +299,7 @@ func TestALineThatIsTooLargeIsRejectedAndTheOthersArrive(t *testing.T) {
 	err := s.Deliver(t.Context(), batch(t, first, 0, "one", strings.Repeat("x", 1<<20), "two"))
 	var rejected *sink.RejectedError
 	if !errors.As(err, &rejected) || !slices.Equal(rejected.Lines, []int{1}) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("the error is %v, want a RejectedError with Lines [1]", err)
 	}
 	r.has("one", "two")
 }
@@ -353,7 +353,7 @@ func TestDeniedTransactionsAreNotedAndTriedAgain(t *testing.T) {
 	s.denied = time.Now().Add(-2 * deniedFor)
 	r.delivers(s, batch(t, first, 4, "two"))
 	if note := s.Note(); note != "" || !s.session.exact {
-		t.Errorf("the note is still %q", note)
+		t.Errorf("the note is %q, the session is exact: %v; want no note and true", note, s.session.exact)
 	}
 	r.has("one", "two")
 }

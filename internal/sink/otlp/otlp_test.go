@@ -66,7 +66,7 @@ func serve(t *testing.T) *server {
 		body, err := io.ReadAll(unpacked)
 		data := &logs.LogsData{}
 		if err := errors.Join(err, proto.Unmarshal(body, data)); err != nil || r.URL.Path != "/v1/logs" || r.Header.Get("Content-Type") != contentType {
-			t.Errorf("%s %s: %v", r.Method, r.URL, err)
+			t.Errorf("%s %s of type %q: %v; want /v1/logs, %q and no error", r.Method, r.URL, r.Header.Get("Content-Type"), err, contentType)
 		}
 		s.got, s.heads = append(s.got, data), append(s.heads, r.Header)
 		if s.answer != nil {
@@ -171,7 +171,7 @@ func TestRecords(t *testing.T) {
 		want.ResourceLogs[0].ScopeLogs[0].LogRecords[i].EventName = name
 	}
 	if diff := cmp.Diff(want, s.got[0], protocmp.Transform(), protocmp.IgnoreFields(&logs.LogRecord{}, "observed_time_unix_nano")); diff != "" {
-		t.Error(diff)
+		t.Errorf("the request (-want +got):\n%s", diff)
 	}
 	for _, l := range s.got[0].ResourceLogs[0].ScopeLogs[0].LogRecords {
 		if at := time.Unix(0, int64(l.ObservedTimeUnixNano)); time.Since(at) > time.Minute {
@@ -238,7 +238,7 @@ func TestAnswers(t *testing.T) {
 			s.answer = c.answer
 			err := sinkAt(t, s, "").Deliver(t.Context(), b)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || c.holds != nil && !c.holds(err) {
-				t.Errorf("the error is %v", err)
+				t.Errorf("the error is %v, want one with %q (none if that is empty) that meets the condition of the case", err, c.want)
 			}
 		})
 	}
@@ -251,10 +251,10 @@ func TestTheSearchForRefusedLinesEnds(t *testing.T) {
 	var rejected *sink.RejectedError
 	b := batchOf(slices.Repeat([]string{"[1.0s][info][gc] one"}, 4096)...)
 	if err := sinkAt(t, s, "").Deliver(t.Context(), b); !errors.As(err, &rejected) || len(rejected.Lines) != len(b.Lines) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("the error is %v, want a RejectedError with all %d lines", err, len(b.Lines))
 	}
 	if n := len(s.got); n > 2*maxRequests {
-		t.Errorf("the search took %d requests, too many", n)
+		t.Errorf("the search took %d requests, want at most %d", n, 2*maxRequests)
 	}
 }
 
@@ -338,7 +338,7 @@ func FuzzEncode(f *testing.F) {
 		e.batch(b, noon)
 		data := &logs.LogsData{}
 		if err := proto.Unmarshal(append(e.envelope(stream, len(e.records)), e.records...), data); err != nil || len(bodiesOf(data)) != len(b.Lines) {
-			t.Errorf("%d lines became %d records, error %v", len(b.Lines), len(bodiesOf(data)), err)
+			t.Errorf("%d lines became %d records, error %v; want a record for each line and no error", len(b.Lines), len(bodiesOf(data)), err)
 		}
 	})
 }
@@ -347,7 +347,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("\x0a\x0b\x08\x02\x12\x07too old"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if p, err := partialOf(body); err == nil && (p.count < 0 || len(p.message) > maxMessage+8) {
-			t.Errorf("the partial success is read as %+v", p)
+			t.Errorf("the partial success is read as %+v, want a count from 0 and a message of at most %d bytes", p, maxMessage+8)
 		}
 		_ = statusMessage(body)
 	})

@@ -141,7 +141,7 @@ func TestMemoryOfAnIndex(t *testing.T) {
 		}
 	}
 	if sent > n*indexEntries*300 {
-		t.Errorf("%d segments made %d MiB of indexes", n, sent>>20)
+		t.Errorf("%d segments made %d bytes of indexes, want at most %d", n, sent, n*indexEntries*300)
 	}
 }
 

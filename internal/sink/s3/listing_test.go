@@ -75,7 +75,7 @@ func TestAListingWithoutEndInBoundedMemory(t *testing.T) {
 	})
 	t.Logf("%d keys in pages of 8,000: the heap grew by %d KiB", len(keys), grown>>10)
 	if len(keys) != most || err != nil || grown > 96<<20 {
-		t.Errorf("%d keys, error %v, the heap grew by %d MiB", len(keys), err, grown>>20)
+		t.Errorf("%d keys, error %v, the heap grew by %d MiB; want %d keys, no error and at most 96 MiB", len(keys), err, grown>>20, most)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 		}
 	})
 	if err != nil || !slices.Equal(keys, []string{good}) {
-		t.Errorf("segments: %q, error %v", keys, err)
+		t.Errorf("segments: %q, error %v; want only %q and no error", keys, err, good)
 	}
 }
 

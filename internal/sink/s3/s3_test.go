@@ -115,7 +115,7 @@ func TestParse(t *testing.T) {
 	kind := map[string]sink.Kind{"s3": Kind()}
 	bad := sink.Config{URLs: address.URLs{"s3://logs/a/b/?name=near&endpoint=https://127.0.0.1:1&region=r&path-style=true&sse=s3&storage-class=STANDARD_IA&part-size=8Mi&credentials=env"}}.Validate(kind)
 	if len(bad) > 0 {
-		t.Fatal(bad)
+		t.Fatalf("a correct URL is refused: %v", bad)
 	}
 	u, _ := url.Parse("s3://logs/a/b/")
 	o := address.NewOptions(url.Values{})

@@ -53,7 +53,7 @@ func TestAHeaderWithoutEnd(t *testing.T) {
 			resp.Body.Close()
 		}
 		if (err != nil) != c.fails {
-			t.Errorf("a header of %d bytes: %v", c.bytes, err)
+			t.Errorf("a header of %d bytes: error %v, want an error: %v", c.bytes, err, c.fails)
 		}
 		inner.CloseIdleConnections()
 		s.Close()

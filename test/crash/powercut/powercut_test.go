@@ -79,7 +79,7 @@ func TestAMissingSyncIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := explore(t, s.recorded(1, wrong), segment.Zstd, 1, 4)
 			if len(bad) == 0 || !strings.Contains(strings.Join(bad, ""), "committed lines are lost") {
-				t.Errorf("the missing sync was not found: %q", bad)
+				t.Errorf("the missing sync was not found, want \"committed lines are lost\" in %q", bad)
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func TestACursorThatPrecedesItsLinesIsFound(t *testing.T) {
 	undelivered := func(_ *scene, calls []call) []call { return slices.DeleteFunc(calls, call.delivers) }
 	bad := explore(t, s.recorded(1, undelivered), segment.Zstd, 1, 4, copies)
 	if len(bad) == 0 || !strings.Contains(strings.Join(bad, ""), "lines are lost for the sink") {
-		t.Errorf("the wrong cursor was not found: %q", bad)
+		t.Errorf("the wrong cursor was not found, want \"lines are lost for the sink\" in %q", bad)
 	}
 }
 

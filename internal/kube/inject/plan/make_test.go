@@ -51,7 +51,7 @@ func TestAPlanOfTwoJVMs(t *testing.T) {
 	}
 	want := []corev1.VolumeMount{{Name: "ullage-logs-2", MountPath: "/var/log/jvm"}, {Name: "ullage-tmp-2", MountPath: "/tmp"}}
 	if second.Container != 2 || second.Options.Index != -1 || !reflect.DeepEqual(second.Mounts, want) || second.Memory != (Memory{}) {
-		t.Errorf("the second JVM: %+v", second)
+		t.Errorf("the second JVM: %+v, want Container 2, Index -1, the mounts %+v and no Memory", second, want)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAPlanOfARefusal(t *testing.T) {
 	taken := corev1.Container{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/log/jvm"}}}
 	p := made(nil, taken)
 	if p.Injected || p.Refused != ask.MountTaken || len(p.Annotations) != 2 || len(p.Warnings) != 1 {
-		t.Fatalf("the plan is %+v", p)
+		t.Fatalf("the plan is %+v, want it not injected, refused for %q, 2 in Annotations and 1 in Warnings", p, ask.MountTaken)
 	}
 	p.Annotations, p.Warnings, p.Refused = nil, nil, ""
 	if !reflect.DeepEqual(p, Plan{}) {

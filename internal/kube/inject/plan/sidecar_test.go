@@ -15,10 +15,10 @@ import (
 func TestDollarIsNotExpanded(t *testing.T) {
 	w := wish.Read(map[string]string{ask.Prefix + "match": "*$(HOME)", ask.Prefix + "dest": "pvc:logs"}, "shop", wish.Config{})
 	if len(w.Problems) != 1 { // the pattern leaves out the JVM's files
-		t.Fatal(w.Problems)
+		t.Fatalf("the problems are %q, want one", w.Problems)
 	}
 	env := environment(&w, &jvm{Container: &pod.Container{Container: &corev1.Container{Name: "app"}}})
 	if !slices.Contains(env, corev1.EnvVar{Name: "ULLAGE_MATCH", Value: "*$$(HOME)"}) {
-		t.Errorf("the environment is %+v", env)
+		t.Errorf("the environment is %+v, want ULLAGE_MATCH with the value *$$(HOME) in it", env)
 	}
 }

@@ -9,11 +9,11 @@ import (
 func TestLoadConfigKeepsDefaultsOfWhatIsNotThere(t *testing.T) {
 	cfg, err := LoadConfig(strings.NewReader("image: localhost/ullage:v1\nresources: {limits: {memory: 96Mi}}\n"))
 	if err != nil || len(cfg.Validate()) > 0 {
-		t.Fatal(err, cfg.Validate())
+		t.Fatalf("error %v, and the configuration has the errors %v; want none", err, cfg.Validate())
 	}
 	memory, cpu := cfg.Resources.Limits["memory"], cfg.Resources.Requests["cpu"]
 	if cfg.OnError != Allow || memory.String() != "96Mi" || cpu.String() != "5m" {
-		t.Errorf("the configuration is %+v", cfg)
+		t.Errorf("the configuration is %+v, want OnError %s, a memory limit of 96Mi and a CPU request of 5m", cfg, Allow)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAnImageNamesItsRegistry(t *testing.T) {
 		cfg := DefaultConfig()
 		cfg.Image = image
 		if bad := cfg.Validate(); (len(bad) == 0) != ok {
-			t.Errorf("the errors of image %q are %v", image, bad)
+			t.Errorf("the errors of image %q are %v, want it accepted: %t", image, bad, ok)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestNoClaimIsADefault(t *testing.T) {
 		cfg := DefaultConfig()
 		cfg.Image, cfg.Defaults = "localhost/ullage", map[string]string{"dest": dest}
 		if bad := cfg.ValidateForAll(); (len(bad) == 0) != ok {
-			t.Errorf("the errors of destination %q are %v", dest, bad)
+			t.Errorf("the errors of destination %q are %v, want it accepted: %t", dest, bad, ok)
 		}
 	}
 }

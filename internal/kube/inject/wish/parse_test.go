@@ -31,7 +31,7 @@ func TestDestinationsRoundTrip(t *testing.T) {
 	for _, text := range []string{"emptyDir", "volume:data", "volume:data/a/b", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
 		d, err := parseDestination(text)
 		if err != nil || d.String() != text {
-			t.Errorf("%q is read back as %q, error %v", text, d, err)
+			t.Errorf("%q is read back as %q, error %v; want the same and no error", text, d, err)
 		}
 	}
 }
@@ -47,13 +47,13 @@ func FuzzXlog(f *testing.F) {
 			return
 		}
 		if strings.ContainsAny(got, " \t\n:\"'\\$") || got == "" {
-			t.Fatalf("%q became %q", text, got)
+			t.Fatalf("%q became %q, want some text without spaces, colons, quotes, backslashes and dollars", text, got)
 		}
 		if _, err := ask.ParseSelection(strings.ReplaceAll(got, "=off", "=info")); err != nil {
-			t.Fatalf("%q became %q: %v", text, got, err)
+			t.Fatalf("%q became %q, which is no selection: %v", text, got, err)
 		}
 		if again, _, err := parseXlog(got); err != nil || again != got {
-			t.Fatalf("%q became %q, then %q, %v", text, got, again, err)
+			t.Fatalf("%q became %q, then %q, error %v; want no further change and no error", text, got, again, err)
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestTheAnnotationAdoptDoesNotBecomeAFlag(t *testing.T) {
 		cfg := Config{Defaults: map[string]string{ask.Adopt: c.byDefault}}
 		w := Read(map[string]string{key: c.annotation}, "shop", cfg)
 		if w.Set[ask.Adopt] != c.want || len(w.Problems) > 0 {
-			t.Errorf("%+v: the flag is %q, problems %q", c, w.Set[ask.Adopt], w.Problems)
+			t.Errorf("%+v: the flag is %q, problems %q; want %q and no problem", c, w.Set[ask.Adopt], w.Problems, c.want)
 		}
 	}
 	if w := Read(map[string]string{key: "gc*=loud"}, "shop", Config{}); len(w.Problems) == 0 {
@@ -75,7 +75,7 @@ func TestTheAnnotationAdoptDoesNotBecomeAFlag(t *testing.T) {
 	}
 	unreached := map[string]string{ask.Prefix + Attach: "off"}
 	if w := Read(unreached, "shop", Config{Defaults: map[string]string{ask.Adopt: "gc*=info"}}); len(w.Problems) > 0 || !w.Sidecar.Levels.Adopt.IsZero() {
-		t.Errorf("a default for a pod whose JVM can't be reached: %q, problems %q", w.Sidecar.Levels.Adopt, w.Problems)
+		t.Errorf("a default for a pod whose JVM can't be reached: %q, problems %q; want no selection and no problem", w.Sidecar.Levels.Adopt, w.Problems)
 	}
 	if unreached[key] = "gc*=info"; len(Read(unreached, "shop", Config{}).Problems) == 0 {
 		t.Error("an annotation without effect is not a problem")

@@ -30,17 +30,17 @@ func TestQuantilesAreWithinAPercentOfTheTruth(t *testing.T) {
 func TestAQuantileNeedsEnoughDurations(t *testing.T) {
 	var h histogram
 	if _, ok := h.quantile(0.5); ok {
-		t.Error("a median of nothing")
+		t.Error("there is a median of nothing")
 	}
 	for range 99 {
 		h.add(time.Millisecond)
 	}
 	if _, ok := h.quantile(0.99); ok {
-		t.Error("p99 of 99 durations")
+		t.Error("there is a p99 of 99 durations, want none of fewer than 100")
 	}
 	h.add(time.Second)
 	if got, ok := h.quantile(0.99); !ok || got > time.Millisecond*101/100 {
-		t.Errorf("p99 of 100 durations: %v, %v", got, ok)
+		t.Errorf("p99 of 100 durations: %v, %v; want at most %v", got, ok, time.Millisecond*101/100)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestBucketsHoldTheirValues(t *testing.T) {
 		for _, v := range []uint64{1 << shift, 1<<shift + 1, 1<<(shift+1) - 1} {
 			i := bucketOf(v)
 			if up := uint64(upper(i)); v > up || i > 0 && uint64(upper(i-1)) >= v {
-				t.Errorf("%d is in bucket %d, up to %d", v, i, up)
+				t.Errorf("%d is in bucket %d, up to %d; want a bucket that holds it, and the one before to end below it", v, i, up)
 			}
 		}
 	}
@@ -65,11 +65,11 @@ func TestBarsCountEveryDurationOnce(t *testing.T) {
 	for i, b := range bars {
 		n += b.Count
 		if b.To <= b.From || i > 0 && b.From != bars[i-1].To {
-			t.Errorf("bar %d: %+v", i, b)
+			t.Errorf("bar %d: %+v, want it to end after it begins, and to begin where the bar before ends", i, b)
 		}
 	}
 	if n != h.n {
-		t.Errorf("%d of %d durations are in bars: %+v", n, h.n, bars)
+		t.Errorf("%d of %d durations are in bars, want all: %+v", n, h.n, bars)
 	}
 }
 
@@ -97,6 +97,6 @@ func TestThinKeepsTheLargestOfEverySpan(t *testing.T) {
 		}
 	}
 	if len(points) > maxCells || sum != n || high.at != 333*1e9 {
-		t.Errorf("%d points for %d of %d, the largest at %d", len(points), sum, n, high.at)
+		t.Errorf("%d points for %d of %d, the largest at %d; want at most %d points for all, the largest at %d", len(points), sum, n, high.at, maxCells, int64(333*1e9))
 	}
 }

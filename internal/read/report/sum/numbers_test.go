@@ -30,6 +30,6 @@ func TestNumbersOfCollectionsThatNeverAppear(t *testing.T) {
 		n.add(3 * i)
 	}
 	if n.count() != 2*999 || len(n.skipped) > maxSkipped {
-		t.Errorf("%d, %d ranges", n.count(), len(n.skipped))
+		t.Errorf("%d numbers are missing, in %d ranges; want %d in at most %d", n.count(), len(n.skipped), 2*999, maxSkipped)
 	}
 }

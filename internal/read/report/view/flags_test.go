@@ -32,12 +32,12 @@ func TestFlagsOfTwoReportsAreCompared(t *testing.T) {
 		"long":                   {report("-XX:" + strings.Repeat("x", 900) + "=1"), report("-Xmx1g"), [][]string{{"-XX:" + strings.Repeat("x", 33) + "…", "1", "–", "removed"}, {"-Xmx", "–", "1g", "added"}}},
 	} {
 		if diff := cmp.Diff(test.want, compareFlags(test.a, test.b)); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	rows := compareFlags(report(strings.Join(many, " ")), report("-Xss1m"))
 	if last := rows[len(rows)-1]; len(rows) != maxCompared+1 || last[0] != "6 further flags" {
-		t.Errorf("%d rows, last %q", len(rows), last)
+		t.Errorf("%d rows, last %q; want %d, and the last for 6 further flags", len(rows), last, maxCompared+1)
 	}
 	if text := Compare(report("-Xmx1g"), report("-Xmx2g")); text[len(text)-1][0] != "-Xmx" {
 		t.Errorf(`the rows are %q, want "-Xmx"`, text)

@@ -21,7 +21,7 @@ func TestThePolicyPermitsWhatThePageHas(t *testing.T) {
 	}
 	for _, bad := range []string{" style=", " onclick", "http://", "https://", "url("} {
 		if text := strings.ReplaceAll(page.String(), "http://www.w3.org/2000/svg", ""); strings.Contains(text, bad) {
-			t.Errorf("the page has %q", bad)
+			t.Errorf("the page has %q, which its policy does not permit", bad)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestEachFigureIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	if figures, explained := strings.Count(page.String(), "<dt>"), strings.Count(page.String(), `<div title="`); figures < 12 || explained != figures {
-		t.Errorf("%d of %d figures are explained:\n%s", explained, figures, page.String())
+		t.Errorf("%d of %d figures are explained, want all of at least 12:\n%s", explained, figures, page.String())
 	}
 	if !strings.Contains(page.String(), "Stops of 100 ms or more") {
 		t.Errorf("the explanation of suspected stalls lacks the threshold:\n%s", page.String())

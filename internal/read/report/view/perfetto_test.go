@@ -21,7 +21,7 @@ func TestATraceHasATrackForEachKind(t *testing.T) {
 		Events []slice `json:"traceEvents"`
 	}
 	if err := json.Unmarshal(text.Bytes(), &trace); err != nil || bytes.ContainsRune(text.Bytes(), '\x1b') {
-		t.Fatalf("error %v in %q", err, text.String())
+		t.Fatalf("error %v, want JSON without an escape character in %q", err, text.String())
 	}
 	names, ends := map[string]int{}, map[int]int64{}
 	for _, e := range trace.Events {
@@ -35,7 +35,7 @@ func TestATraceHasATrackForEachKind(t *testing.T) {
 			ends[e.Track] = e.Begin + e.Long
 		case "C":
 			if e.Begin != 1e6 || e.Args["bytes"] != float64(1<<20) {
-				t.Errorf("the counter is %+v", e)
+				t.Errorf("the counter is %+v, want 1 MiB at 1 s", e)
 			}
 		}
 	}

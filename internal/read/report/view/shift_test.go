@@ -23,7 +23,7 @@ func TestRanksAreThoseOfTheTables(t *testing.T) {
 			t.Errorf("%d and %d, risk %.4f: rank %d, want %d", c.n, c.m, c.risk, got, c.want)
 		}
 		if trustedRank(c.m, c.n, c.risk) != c.want {
-			t.Errorf("%d and %d differ from %d and %d", c.m, c.n, c.n, c.m)
+			t.Errorf("%d and %d differ from %d and %d, want rank %d for both", c.m, c.n, c.n, c.m, c.want)
 		}
 	}
 	exact, near := trustedRank(exactGroup, 200, .05), trustedRank(exactGroup+1, 200, .05)
@@ -92,7 +92,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 				}
 			}
 			if held < comparisons*93/100 || held == comparisons {
-				t.Errorf("%d of %d intervals contain the difference", held, comparisons)
+				t.Errorf("%d of %d intervals contain the difference, want at least %d, but not all", held, comparisons, comparisons*93/100)
 			}
 		})
 	}
@@ -109,6 +109,6 @@ func TestADifferenceHasItsSignAndItsUnit(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint((Difference{format: percent}).signed(nil)); got != none {
-		t.Errorf("no difference is shown as %q", got)
+		t.Errorf("no difference is shown as %q, want %q", got, none)
 	}
 }
