@@ -17,7 +17,6 @@ const (
 // quotes has the functions that return the texts for other documents.
 var quotes = map[string]func(*record) string{
 	"standstill": (*record).quoteStandstill,
-	"saturated":  (*record).quoteSaturated,
 	"price":      (*record).quotePrice,
 	"costs":      (*record).quoteCosts,
 	"peers":      (*record).quotePeers,
@@ -71,7 +70,7 @@ func (r *record) quoteTable(name, head string) string {
 }
 
 // quoteStandstill compares how long an application was stopped while the disk of its log was
-// frozen.
+// frozen, and below the table, while it was saturated.
 func (r *record) quoteStandstill() string {
 	var jdks []string
 	for _, group := range r.groups("stopped") {
@@ -103,21 +102,22 @@ func (r *record) quoteStandstill() string {
 		fmt.Fprintf(&s, "| %[2]s%[1]s%[2]s | %[2]s%[3]s%[2]s | %[2]s%[4]s%[2]s | %[2]s%[5]s%[2]s |\n", name, strong, each("longest", standstill),
 			each("durable", func(v float64) string { return fmt.Sprintf("%.0f %%", v) }), each("dropped", figure))
 	}
+	s.WriteString(saturatedInWords(r))
 	return s.String()
 }
 
-// quoteSaturated compares how long an application was stopped while others wrote more to the disk of its log than it
-// takes.
-func (r *record) quoteSaturated() string {
+// saturatedInWords compares how long an application was stopped while others wrote more to the disk of its log than it
+// takes. It is empty if the record does not have that.
+func saturatedInWords(r *record) string {
 	for _, group := range r.groups("saturated") {
 		if !strings.HasSuffix(group, ", "+mechanisms[0].name) {
 			continue
 		}
 		longest := func(logging string) string { return r.row("saturated", group+": "+logging).cell("longest") }
-		return fmt.Sprintf("On a disk that others saturate, the longest stall was %s ms with the log on it, %s ms with `ullage`, and %s ms without a log.\n",
+		return fmt.Sprintf("\nOn a disk that others saturate, the longest stall was %s ms with the log on it, %s ms with `ullage`, and %s ms without a log.\n",
 			longest("log on the disk"), longest(shippedLogging), longest("logging off"))
 	}
-	return "A saturated disk was not measured.\n"
+	return ""
 }
 
 // quotedLoggings has the names of the ways to log in a summary.
@@ -194,15 +194,15 @@ func (r *record) quoteRun() string {
 	if rounds <= 1 {
 		once = "Every experiment ran once."
 	}
-	once += r.parts(date)
+	once += earlierParts(r.Experiments, date)
 	return fmt.Sprintf("The run is of %s, on %s, %d cores, Linux %s. %s%s\n", date, r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, once, busy)
 }
 
-// parts says which part of the record is of other days than the last run. It is empty if none is: a run in parts on
-// one day is one run.
-func (r *record) parts(last string) string {
+// earlierParts says how many experiments are of other days than the last run. It is empty if none is: a run in parts
+// on one day is one run.
+func earlierParts(all []*experiment, last string) string {
 	earlier, first := 0, last
-	for _, x := range r.Experiments {
+	for _, x := range all {
 		if x.Earlier == nil {
 			continue
 		}
@@ -214,7 +214,7 @@ func (r *record) parts(last string) string {
 	if earlier == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %d of %d experiments are from earlier runs, the first of %s.", earlier, len(r.Experiments), first)
+	return fmt.Sprintf(" %d of %d experiments are from earlier runs, the first of %s.", earlier, len(all), first)
 }
 
 // quoteCosts returns a table of the sidecar's costs.

@@ -80,11 +80,11 @@ func TestQuotesAreRenewedBetweenTheirMarks(t *testing.T) {
 
 func TestARunInPartsIsOneRunIfOfOneDay(t *testing.T) {
 	parts := func(dates ...string) string {
-		r := &record{Experiments: []*experiment{{}}}
+		all := []*experiment{{}}
 		for _, date := range dates {
-			r.Experiments = append(r.Experiments, &experiment{Earlier: &sitting{Date: date}})
+			all = append(all, &experiment{Earlier: &sitting{Date: date}})
 		}
-		return r.parts("2026-11-28")
+		return earlierParts(all, "2026-11-28")
 	}
 	for _, c := range []struct {
 		name      string
