@@ -93,7 +93,7 @@ func main() {
 	e.rounds, e.size = max(e.rounds, 1), max(e.size, 1)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	e.ctx = ctx
+	e.ctx, e.quiet.ctx = ctx, ctx
 	if *render {
 		exitOn(ask.render())
 		return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -12,20 +13,24 @@ const (
 
 // quiet waits for a quiet machine and repeats disturbed measurements. The zero value does neither.
 type quiet struct {
-	patience time.Duration // for all waits of the run in total; 0: no waits and no repeats
-	look     func() noted  // observes the next second; nil: thisMachine
+	ctx      context.Context // of the run; nil: it is never interrupted
+	patience time.Duration   // for all waits of the run in total; 0: no waits and no repeats
+	look     func() noted    // observes the next second; nil: thisMachine
 	watch    func() (end func() noted)
 	calm     calm
 }
 
-// await waits until the machine has been quiet for calmFor seconds, or until the patience is used
-// up.
-func (q *quiet) await() {
+// await waits until the machine has been quiet for calmFor seconds, or until the patience is used up. It fails if the
+// run is interrupted.
+func (q *quiet) await() error {
 	look := q.look
 	if look == nil {
 		look = thisMachine
 	}
 	for calm := 0; calm < calmFor && q.patience > 0; {
+		if err := q.interrupted(); err != nil {
+			return err
+		}
 		n := look()
 		q.patience -= n.over
 		if calm++; !n.calm() {
@@ -40,6 +45,14 @@ func (q *quiet) await() {
 			}
 		}
 	}
+	return q.interrupted()
+}
+
+func (q *quiet) interrupted() error {
+	if q.ctx == nil {
+		return nil
+	}
+	return q.ctx.Err()
 }
 
 // undisturbed calls measure. It repeats the call up to mostRepeats times if other work has disturbed it. It
@@ -62,6 +75,8 @@ func (q *quiet) undisturbed(x *experiment, measure func() error) (noted, error) 
 		}
 		fmt.Printf("  disturbed, and measured again: %s\n", n)
 		x.Repeated++
-		q.await()
+		if err := q.await(); err != nil {
+			return n, err
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -32,11 +33,26 @@ func TestARoundWaitsForAQuietMachine(t *testing.T) {
 				looks++
 				return c.seconds[min(looks, len(c.seconds))-1]
 			}}
-			q.await()
+			if err := q.await(); err != nil {
+				t.Fatal(err)
+			}
 			if looks != c.looks || q.calm != (calm{c.waited, c.gaveUp}) || q.patience > 0 != c.stillPatient {
 				t.Errorf("after %d looks: %+v, and %s are left; want %d looks, %+v", looks, q.calm, q.patience, c.looks, calm{c.waited, c.gaveUp})
 			}
 		})
+	}
+}
+
+func TestAnInterruptedRunWaitsNoLonger(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	looks := 0
+	q := quiet{ctx: ctx, patience: time.Hour, look: func() noted {
+		looks++
+		cancel()
+		return noted{over: time.Second, others: 1}
+	}}
+	if err := q.eachRound(2, func() error { return errors.New("a round began") }); !errors.Is(err, context.Canceled) || looks != 1 {
+		t.Errorf("after %d looks at the machine, error %v; want 1 and %v", looks, err, context.Canceled)
 	}
 }
 

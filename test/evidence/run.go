@@ -56,7 +56,9 @@ func (e *evidence) measure(command string, asked []question, save func(*record) 
 		r.Contestants = append(r.Contestants, configured{c.name, c.version, c.config})
 	}
 	patient := e.quiet.patience > 0
-	e.quiet.await()
+	if err := e.quiet.await(); err != nil {
+		return r, err
+	}
 	r.Absent = e.absent
 	before, began := now(), time.Now()
 	r.Load = loadAverage()
@@ -69,6 +71,9 @@ func (e *evidence) measure(command string, asked []question, save func(*record) 
 		if failed != nil {
 			fmt.Printf("  failed: %v\n", failed)
 			err = errors.Join(err, fmt.Errorf("%s: %w", question.name, failed))
+			if e.quiet.interrupted() != nil {
+				return r, err
+			}
 			continue
 		}
 		if x.NotRun != "" {

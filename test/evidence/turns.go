@@ -35,10 +35,13 @@ func (q *quiet) inTurn(x *experiment, rounds int, entries []entry) error {
 	})
 }
 
-// eachRound calls run once for each round. Before each round, it waits for a quiet machine.
+// eachRound calls run once for each round. Before each round, it waits for a quiet machine. It ends if the run is
+// interrupted.
 func (q *quiet) eachRound(rounds int, run func() error) error {
 	for round := range rounds {
-		q.await()
+		if err := q.await(); err != nil {
+			return err
+		}
 		fmt.Printf("  round %d of %d\n", round+1, rounds)
 		if err := run(); err != nil {
 			return err
