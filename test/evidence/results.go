@@ -15,6 +15,7 @@ var results = map[string]func(*experiment) string{
 	"stopped":   (*experiment).stoppedResult,
 	"saturated": (*experiment).stoppedResult,
 	"long":      (*experiment).stoppedResult,
+	"traced":    (*experiment).tracedResult,
 	"million":   (*experiment).millionResult,
 	"lines":     growthResult("line a second"),
 	"files":     growthResult("file"),
@@ -110,11 +111,21 @@ func (e *experiment) stoppedResult() string {
 		}
 		text := fmt.Sprintf("%s: the longest hiccup is %s ms with logging off, %s with the log on the disk, and %s with `ullage`", group, figure(off), times("log on the disk"), times(shippedLogging))
 		if !waited {
-			text += ". No row has more than twice that without a log: in this run the disk stopped no application"
+			text += ". No row of this group has more than twice that without a log: here the disk did not stop the application"
 		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ". ") + "."
+}
+
+// tracedResult says how many writes waited, and how many of these inside a pause.
+func (e *experiment) tracedResult() string {
+	var parts []string
+	for _, r := range e.Rows {
+		v := func(key string) string { return figure(e.value(r.Contestant, key)) }
+		parts = append(parts, fmt.Sprintf("%s: %s stalls, of which %s are in a pause (the longest write takes %s ms)", r.Contestant, v("stalls"), v("proven"), v("longest")))
+	}
+	return strings.Join(parts, "; ") + "."
 }
 
 func (e *experiment) millionResult() string {
