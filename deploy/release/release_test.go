@@ -162,7 +162,7 @@ func checkChart(t *testing.T, archive []byte, registry string) {
 	}
 	var images []struct{ Name, Image string }
 	if err := yaml.UnmarshalStrict([]byte(about.Annotations["artifacthub.io/images"]), &images); err != nil || len(images) != 2 || images[0].Image != registry+"/ullage:"+version {
-		t.Errorf("Artifact Hub would show the images %+v, error %v; want two, of which the first is %s, and no error", images, err, registry+"/ullage:"+version)
+		t.Errorf("Artifact Hub would show the images %+v, error %v; want two, the first of them %s, and no error", images, err, registry+"/ullage:"+version)
 	}
 	checkRegistryOf(t, entries["ullage/values.yaml"], registry)
 	for _, name := range []string{"values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {

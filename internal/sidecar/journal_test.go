@@ -50,7 +50,7 @@ func TestMarksAreAppended(t *testing.T) {
 	j.Close()
 	got := lines(t, dir)
 	if len(got) != 4 || got[0] != first || !strings.HasSuffix(got[3], "12:00:00.005+0000][info][ullage] mark: jvm-started pid=2") {
-		t.Errorf("the journal has the lines %q; want 4, of which the first is %q and the last the mark pid=2 at 12:00:00.005", got, first)
+		t.Errorf("the journal has the lines %q; want 4, the first of them %q and the last the mark pid=2 at 12:00:00.005", got, first)
 	}
 	if log.Len() > 0 {
 		t.Errorf("the log has %q, want nothing", log)

@@ -123,7 +123,7 @@ func (e *experiment) tracedResult() string {
 	var parts []string
 	for _, r := range e.Rows {
 		v := func(key string) string { return figure(e.value(r.Contestant, key)) }
-		parts = append(parts, fmt.Sprintf("%s: %s stalls, of which %s are in a pause (the longest write takes %s ms)", r.Contestant, v("stalls"), v("proven"), v("longest")))
+		parts = append(parts, fmt.Sprintf("%s: %s stalls, %s of them in a pause (the longest write takes %s ms)", r.Contestant, v("stalls"), v("proven"), v("longest")))
 	}
 	return strings.Join(parts, "; ") + "."
 }

@@ -54,7 +54,7 @@ func TestResultsAnswerFromTheRows(t *testing.T) {
 	}{
 		{"stopped", []string{"JDK 17, rate: logging off", "JDK 17, rate: log on the disk", "JDK 17, rate: " + shippedLogging}, []figures{{"longest": 20}, {"longest": 30}, {"longest": 10}},
 			[]string{"JDK 17, rate: the longest hiccup is 20 ms with logging off, 30 ms (1.5 times) with the log on the disk, and 10 ms (0.5 times) with `ullage`. No row of this group has more than twice"}},
-		{"traced", []string{"JDK 25, rate: log on the disk"}, []figures{{"stalls": 32, "proven": 31, "longest": 815}}, []string{"JDK 25, rate: log on the disk: 32 stalls, of which 31 are in a pause (the longest write takes 815 ms)."}},
+		{"traced", []string{"JDK 25, rate: log on the disk"}, []figures{{"stalls": 32, "proven": 31, "longest": 815}}, []string{"JDK 25, rate: log on the disk: 32 stalls, 31 of them in a pause (the longest write takes 815 ms)."}},
 		{"saturated", []string{"JDK 25, rate: logging off", "JDK 25, rate: log on the disk", "JDK 25, rate: " + shippedLogging}, []figures{{"longest": 20}, {"longest": 50}, {"longest": 10}},
 			[]string{"50 ms (2.5 times) with the log on the disk, and 10 ms (0.5 times) with `ullage`."}},
 		{"frozen", []string{"ullage, zstd", "a"}, []figures{{"lost": 0, "peak": 5, "crashed": 0, "spooled": 9.4}, {"lost": 3, "peak": 7, "crashed": 1}},

@@ -173,7 +173,7 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 				// A compiler thread may end before it has written anything to its replay file.
 				empty := len(written) == 0 && kind != naming.KindReplay
 				if empty || !bytes.Equal(bytes.TrimSuffix(written, newline), persisted) {
-					t.Errorf("%s: %d of %d bytes were persisted, or they differ; want the same bytes, of which there are some except in a replay file", name, len(persisted), len(written))
+					t.Errorf("%s: %d of %d bytes were persisted, or they differ; want the same bytes, and some except in a replay file", name, len(persisted), len(written))
 				}
 			}
 		}

@@ -171,6 +171,6 @@ func TestS3IsReportedAndCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := compared(url); len(got.Logs)+len(got.Unread) != 3 || len(got.Logs) == 3 && slices.ContainsFunc(got.Logs, func(l row) bool { return l.Name == "shop/web-2" && l.Complete }) {
-		t.Errorf("a segment of web-2 is cut off: got %+v, want 3 logs in total, of which shop/web-2 is unread or not complete", got)
+		t.Errorf("a segment of web-2 is cut off: got %+v, want 3 logs in total, and shop/web-2 unread or not complete", got)
 	}
 }

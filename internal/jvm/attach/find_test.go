@@ -279,6 +279,6 @@ func TestAKnownJVMIsNotLeftOut(t *testing.T) {
 		sockets(t, tmp, fmt.Sprintf(".java_pid%d", n+100))
 	}
 	if again, _ := c.Find(t.Context(), jvms[0].ID); len(again) != maxFound || again[0] != jvms[0] {
-		t.Errorf("found %d JVMs: %v; want %d, of which the first is the known %v", len(again), again, maxFound, jvms[0])
+		t.Errorf("found %d JVMs: %v; want %d, the first of them the known %v", len(again), again, maxFound, jvms[0])
 	}
 }

@@ -100,7 +100,7 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	}
 	stuck.When(nil)
 	if listed, err := r.command().List(t.Context()); len(live(listed)) != 1 || len(listed) != 1+outputs.MaxStale || err != nil {
-		t.Errorf("with a JVM that answers: listed %+v, error %v; want %d, of which 1 is alive, and no error", listed, err, 1+outputs.MaxStale)
+		t.Errorf("with a JVM that answers: listed %+v, error %v; want %d, 1 of them alive, and no error", listed, err, 1+outputs.MaxStale)
 	}
 }
 

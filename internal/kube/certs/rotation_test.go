@@ -161,7 +161,7 @@ func TestAnEmptiedSecretIsFilledWithoutHarmAndWithANewCA(t *testing.T) {
 	}
 	b.mustLook(t)
 	if m, err := parseMaterial(f.data(), nil, c.now()); err != nil || !m.current() || string(f.data()[caCertKey]) == old || len(m.cas) != 2 {
-		t.Errorf("%d CAs, error %v; want 2 CAs, of which a new one signed the serving certificate, and no error", len(m.cas), err)
+		t.Errorf("%d CAs, error %v; want 2 CAs, and the serving certificate signed by the new one, and no error", len(m.cas), err)
 	}
 	if b.serial() != a.serial() {
 		t.Error("the replicas differ")

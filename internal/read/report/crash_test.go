@@ -106,7 +106,7 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	persist(t, dest, "hs_err_pid1.log", reports.String())
 	r := reportOn(t, Config{}, dest)
 	if len(r.Crashes) != listed || r.Totals.Crashes != listed+5 || r.Crashes[0].At != 1795560924 || r.Crashes[listed-1].At != 1795560905 {
-		t.Errorf("%d crashes are counted; the list is %+v; want %d, of which the latest %d are listed, from 1795560924 down to 1795560905",
+		t.Errorf("%d crashes are counted; the list is %+v; want %d, and the latest %d listed, from 1795560924 down to 1795560905",
 			r.Totals.Crashes, r.Crashes, listed+5, listed)
 	}
 	if text := forms(t, r)["text"]; !strings.Contains(text, "JVMs crashed 25 times.\n") || !strings.Contains(text, "and 5 earlier ones\n") {

@@ -90,7 +90,7 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 		t.Errorf("complete: %t, begins at %v, %d runs: want an incomplete report of one run that begins with the log", r.Complete, r.Begin, len(r.Runs))
 	}
 	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 14 {
-		t.Errorf("the inputs are %+v, want 2, of which the second is %s with 14 lines", r.Inputs, mark.Stream)
+		t.Errorf("the inputs are %+v, want 2, the second of them %s with 14 lines", r.Inputs, mark.Stream)
 	}
 	// The JVMs that were killed come first. A JVM that exited in order is not listed.
 	const news = "\n2 JVMs were killed or ended with a full heap.\n  2026-11-20 10:00:58Z: pid 9, gc.log: killed, in ullage.log\n" +

@@ -27,7 +27,7 @@ func TestChunksComeOutInOrderAndWhole(t *testing.T) {
 	}
 	got := q.Peek(nil, 8)
 	if len(got) != 2 || string(got[0].Data) != "abc" || string(got[1].Data) != "defgh" || got[1].Meta != 1 {
-		t.Fatalf(`Peek returned %v, want "abc" and "defgh", of which the second has the meta 1`, got)
+		t.Fatalf(`Peek returned %v, want "abc" and "defgh", the second with the meta 1`, got)
 	}
 	q.Release(2)
 	if m, ok := q.Front(); !ok || m != 2 || q.Bytes() != 2 {

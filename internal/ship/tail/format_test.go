@@ -80,7 +80,7 @@ func TestLinesOfJULStayTogether(t *testing.T) {
 	r.write(f, second)
 	r.read()
 	if n := len(levels); n != 9 || levels[7] != ul.Unknown || levels[8] != ul.Error {
-		t.Errorf("the lines have the levels %v; want 9, of which the last are %s and %s", levels, ul.Unknown, ul.Error)
+		t.Errorf("the lines have the levels %v; want 9, the last of them %s and %s", levels, ul.Unknown, ul.Error)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestAComparisonInEachForm(t *testing.T) {
 	}
 	var back Fleet
 	if err := json.Unmarshal(object.Bytes(), &back); err != nil || len(back.Logs) != 200 || len(back.Logs[0].Values) != len(back.Figures) {
-		t.Errorf("%d logs are read back, error %v; want 200, of which the first has a value for each of %d figures, and no error", len(back.Logs), err, len(back.Figures))
+		t.Errorf("%d logs are read back, error %v; want 200, the first with a value for each of %d figures, and no error", len(back.Logs), err, len(back.Figures))
 	}
 	if n := page.Len(); n > 3<<20 || strings.Contains(page.String(), "pod-100</td></") || !strings.Contains(page.String(), "pod-100&lt;/td&gt;") {
 		t.Errorf("a page of %d bytes; want at most 3 MiB, with names as text", n)
