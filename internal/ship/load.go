@@ -5,13 +5,15 @@ import "time"
 // calmAfter is how long the source must not have been busy before it is reported as calm.
 const calmAfter = 2 * time.Second
 
-// load reports when the source becomes busy or calm, see [Outlets].
+// load is what the JVMs do to the source. It reports when the source becomes busy or calm, see
+// [Outlets].
 type load struct {
 	tell func(busy bool) // may be nil
 	busy bool            // as last reported
 	last time.Time       // when the source was last busy
 
 	rotated time.Time // when a new file was last seen
+	flow    flow      // how much is written
 }
 
 // see records whether the source is busy now. It must be called about once a second even if

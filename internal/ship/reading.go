@@ -16,7 +16,8 @@ const (
 	// while files appear and disappear: a JVM that rotates small files soon overwrites an archive,
 	// and lines in it that were not read are lost. At such times, the reader does not wait for
 	// events, each of which wakes two threads: it checks the directory and the files from which it
-	// has read. As long as lines flow, events get a turn only now and then, for other files.
+	// has read. As long as lines flow, events get a turn only now and then, for other files. Once
+	// many lines flow, the kernel makes no events any more, see attend.
 	calmPace   = 20 * time.Millisecond
 	eventPace  = 100 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
@@ -39,8 +40,11 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer r.view.update(r.src)
 	for {
 		r.round()
-		r.load.see(r.full || r.more || r.hurried(), time.Now())
-		if (r.full || r.more || r.src.Relief.Refusing()) && !time.Now().Before(r.press.at) {
+		now := time.Now()
+		r.load.see(r.full || r.more || r.hurried(), now)
+		r.load.flow.see(r.read, now)
+		r.attend(now)
+		if (r.full || r.more || r.src.Relief.Refusing()) && !now.Before(r.press.at) {
 			r.press.relieve(r.full)
 		}
 		r.show()
@@ -114,7 +118,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case r.drain.on && !r.drain.asked:
 		pace = r.pace.C
 		r.pace.Reset(calmPace)
-	case r.read > 0, r.src.Scanner.Stale(), r.eventful:
+	case r.read > 0, r.src.Scanner.Stale(), r.eventful, r.src.Watcher.Suspended():
 		events, pace = nil, r.pace.C
 		r.pace.Reset(r.paceNow())
 	}
@@ -160,6 +164,17 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.src.Watcher.Poll()
 	}
 	return false, nil
+}
+
+// attend decides whether the JVMs' writes make events. They make none while lines flow, because
+// the reader does not wait for events then, and the JVMs would pay for them.
+func (r *reader) attend(now time.Time) {
+	switch {
+	case !r.full && now.Sub(r.load.flow.last) >= eventPace:
+		r.src.Watcher.Resume()
+	case r.full, r.load.flow.steady, r.hurried():
+		r.src.Watcher.Suspend()
+	}
 }
 
 // lastWords is how long draining waits for writers to end. At the end of a pod's grace
@@ -262,6 +277,7 @@ func (r *reader) tick() {
 		_ = r.open() // open has logged the first failure
 	}
 	r.src.Tick()
+	r.load.flow.tick()
 	r.settle()
 	if r.src.Dir() != nil && !r.full && !r.src.Relief.Refusing() {
 		r.budget.adapt(r.budget.measure().budget)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // A change of the annotations is several events, after others that wait. It must not take a turn for each.
@@ -29,5 +30,37 @@ func TestTheEventsThatWaitAreHandledInFewTurns(t *testing.T) {
 	}
 	if turns > changes/3 {
 		t.Errorf("%d events took %d turns, want at most %d", changes, turns, changes/3)
+	}
+}
+
+func TestWritesMakeEventsOnlyWhileFewLinesFlow(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name           string
+		quiet          time.Duration // since a round has read something
+		second         int           // bytes that were read between the last two ticks
+		read           int           // bytes that the last round read
+		full           bool          // the queue has no room
+		was, suspended bool
+	}{
+		{"a line from time to time", calmPace, 1000, 100, false, false, false},
+		{"lines flow steadily", calmPace, steadyBytes, 100, false, false, true},
+		{"a burst", calmPace, 0, hurryBytes, false, false, true},
+		{"a gap in a burst", calmPace, 0, 0, false, true, true},
+		{"the end of a burst", eventPace, 0, 0, false, true, false},
+		{"the end of a steady flow", eventPace, steadyBytes, 0, false, true, false},
+		{"the destination stalls", time.Hour, 0, 0, true, false, true},
+	} {
+		s, _ := newBench(t).begun(true)
+		r := s.reader
+		if c.was {
+			r.src.Watcher.Suspend()
+		}
+		r.load.flow.see(c.second, now)
+		r.load.flow.tick()
+		r.load.flow.last, r.read, r.full = now.Add(-c.quiet), c.read, c.full
+		if r.attend(now); r.src.Watcher.Suspended() != c.suspended {
+			t.Errorf("%s: the watch is suspended: %v, want %v", c.name, !c.suspended, c.suspended)
+		}
 	}
 }

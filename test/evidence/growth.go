@@ -147,7 +147,7 @@ func writeFiles(p place, l burden) (stop func() error, err error) {
 			buffer = bufio.NewWriterSize(w, 64<<10)
 			w = buffer
 		}
-		err := feed(w, l.rate, l.bytes, done)
+		_, err := feed(w, l.rate, l.bytes, done)
 		if buffer != nil {
 			err = errors.Join(err, buffer.Flush())
 		}

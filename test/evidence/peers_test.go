@@ -102,7 +102,10 @@ func TestAgesOfLines(t *testing.T) {
 	defer f.Close()
 	written, done, ages := make(chan struct{}), make(chan struct{}), make(chan []float64)
 	fed := make(chan error, 1)
-	go func() { fed <- feed(f, 1000, usualLine, written) }()
+	go func() {
+		_, err := feed(f, 1000, usualLine, written)
+		fed <- err
+	}()
 	go func() { ages <- (&contestant{}).follow(p, done) }()
 	for p.size() < 10_000 {
 		time.Sleep(time.Millisecond)

@@ -150,7 +150,8 @@ func (r *record) quotePrice() string {
 		v("idle", "rss"), v("idle", "cpu"), v("steady", "rss"), v("steady", "cpu"))
 }
 
-// quotePeers returns a table with a row for each shipper and the most important figures.
+// quotePeers returns a table with a row for each shipper and the most important figures, and what a line costs its
+// writer.
 func (r *record) quotePeers() string {
 	var s strings.Builder
 	s.WriteString("| | CPU at 20,000 lines/s, % of a core | memory, MiB | lines lost while the disk is frozen for 30 s, % | in a rotation storm, % | by five `kill -9`: lost / duplicated |\n|---|---|---|---|---|---|\n")
@@ -159,6 +160,9 @@ func (r *record) quotePeers() string {
 			continue
 		}
 		for _, row := range x.Rows {
+			if row.Contestant == unshipped {
+				continue
+			}
 			v := func(experiment, key string) string {
 				if v, ok := r.median(experiment, row.Contestant, key); ok {
 					return figure(v)
@@ -175,6 +179,11 @@ func (r *record) quotePeers() string {
 			}
 			fmt.Fprintf(&s, "| %s%s | %s | %s | %s | %s | %s / %s |\n", name, plain, v("steady", "cpu"), v("steady", "rss"), v("frozen", "share"), v("storm", "share"), v("kills", "lost"), v("kills", "twice"))
 		}
+	}
+	beside, ok1 := r.median("steady", packed, "writer")
+	alone, ok2 := r.median("steady", unshipped, "writer")
+	if ok1 && ok2 {
+		fmt.Fprintf(&s, "\nA line costs its writer %s µs of CPU time next to `ullage`, and %s µs without a shipper.\n", figure(beside), figure(alone))
 	}
 	return s.String()
 }

@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
 )
 
 const linesASec = 20_000
@@ -21,22 +23,45 @@ const linesASec = 20_000
 func steady(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "steady", Title: "A steady 20,000 lines/s", Plot: "cpu",
-		Question: "What does a shipper cost while a JVM logs, and how old is a line when a reader of the copy sees it?",
+		Question: "What does a shipper cost while a JVM logs, what does it cost the JVM, and how old is a line when a reader of the copy sees it?",
 		Method: fmt.Sprintf("A process writes 20,000 lines of 130 bytes a second to a file on tmpfs, with one `write(2)` a line, as HotSpot does. CPU time and wake-ups "+
 			"(voluntary context switches of all threads) are counted over %s. Each line carries the time of its write; a reader follows the output, "+
-			"decompresses it where needed, and subtracts. "+memoryMethod, e.window),
+			"decompresses it where needed, and subtracts. The writer's CPU time is that of its thread, with making the line and waiting for the next millisecond: compare it with the row "+
+			"without a shipper. "+memoryMethod, e.window),
 		Threat: "The writer, the reader and the contestant share the cores. `ullage` waits for the disk once a second; the others never do, " +
 			"so what their reader sees may not survive a loss of power.",
-		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", memoryTitle}},
+		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", memoryTitle}, {"writer", "writer's CPU, µs a line"}},
 	}
-	return x, e.inTurn(x, entriesOf(e.contestants, func(c *contestant) (figures, error) {
+	all := entriesOf(e.contestants, func(c *contestant) (figures, error) {
 		p, err := e.place(c, "")
 		if err != nil {
 			return nil, err
 		}
 		defer p.remove()
 		return steadyBeside(e, c, p)
-	}))
+	})
+	return x, e.inTurn(x, append(all, entry{unshipped, func() (figures, error) { return steadyAlone(e) }}))
+}
+
+// unshipped is the row of the writer without a shipper.
+const unshipped = "no shipper"
+
+// steadyAlone measures the writer without a shipper.
+func steadyAlone(e *evidence) (figures, error) {
+	source, err := fresh(e.shm, "unshipped")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(source)
+	f, err := os.Create(filepath.Join(source, "gc.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	done := make(chan struct{})
+	time.AfterFunc(e.window, func() { close(done) })
+	cost, err := feed(f, linesASec, usualLine, done)
+	return figures{"writer": cost}, err
 }
 
 func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
@@ -53,7 +78,12 @@ func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
 	time.Sleep(time.Second) // peers do not report when they are up
 	done, fed := make(chan struct{}), make(chan error, 1)
 	late := make(chan []float64, 1)
-	go func() { fed <- feed(f, linesASec, usualLine, done) }()
+	var cost float64
+	go func() {
+		var err error
+		cost, err = feed(f, linesASec, usualLine, done)
+		fed <- err
+	}()
 	go func() { late <- c.follow(p, done) }()
 	time.Sleep(2 * time.Second)
 	got, err := e.over(s, e.window)
@@ -63,6 +93,7 @@ func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
 		return nil, err
 	}
 	got.summarize(ages)
+	got["writer"] = cost
 	_, err = c.end(s, p, 0)
 	return got, err
 }
@@ -76,19 +107,21 @@ const lineText = "GC(123)   Evacuate Collection Set: 1.2ms "
 const shortLine = "[1.1s][info][gc] GC\n"
 
 // feed writes lines at a steady rate until done is closed. A line has about the given number of bytes and, if there
-// is room, ends with the time of its write in ns.
-func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
+// is room, ends with the time of its write in ns. feed returns the CPU time of its thread, in µs a line.
+func feed(f io.Writer, rate, bytes int, done <-chan struct{}) (cost float64, err error) {
 	const stamp = 19
 	text := strings.Repeat(lineText, bytes/len(lineText)+1)[:max(0, bytes-len(lineHead)-stamp-2)]
 	head, stamped := lineHead+text+" ", bytes > len(shortLine)
 	line := []byte(shortLine)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	started, n := time.Now(), 0
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	started, used, n := time.Now(), threadTime(), 0
 	for {
 		select {
 		case <-done:
-			return nil
+			return float64((threadTime() - used).Nanoseconds()) / 1e3 / float64(max(n, 1)), nil
 		case now := <-tick.C:
 			for ; n < int(now.Sub(started).Seconds()*float64(rate)); n++ {
 				if stamped {
@@ -96,11 +129,18 @@ func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
 					line = append(line, '\n')
 				}
 				if _, err := f.Write(line); err != nil {
-					return fmt.Errorf("write a line: %w", err)
+					return 0, fmt.Errorf("write a line: %w", err)
 				}
 			}
 		}
 	}
+}
+
+// threadTime returns the CPU time of the thread.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every Linux has this clock
+	return time.Duration(t.Nano())
 }
 
 // follow reads the first output file while it grows and returns the ages of its lines in ms. It returns nil if

@@ -80,6 +80,61 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 	r.balances()
 }
 
+// watches returns the number of inotify watches of the sidecar.
+func (r *rig) watches() (n int) {
+	r.Helper()
+	infos, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", r.side.PID()))
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, info := range infos {
+		text, _ := os.ReadFile(info) // empty if the descriptor was closed
+		n += bytes.Count(text, []byte("inotify wd:"))
+	}
+	return n
+}
+
+// While lines flow, no write makes an event that its writer would pay for. Then the kernel refuses the watch.
+func TestInotifyWatchIsRefusedWhenLinesStopFlowing(t *testing.T) {
+	needRoot(t)
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	r.side.Kill()
+	r.side = runVia(t, r, "unshare", "--user", "--map-root-user")
+	if _, err := r.side.Addr(patience); err != nil {
+		lab.Needs(t, "user namespaces: "+err.Error())
+	}
+	limit := func(watches int) {
+		t.Helper()
+		must(t, "nsenter", "--user", "--target", fmt.Sprint(r.side.PID()),
+			"sh", "-c", fmt.Sprintf("echo %d >/proc/sys/user/max_inotify_watches", watches))
+	}
+	r.persists(1)
+	lab.Eventually(t, patience, "the watch is suspended", func() bool { return r.watches() == 0 })
+	limit(0)
+	r.stop()
+	lab.Eventually(t, patience, "the sidecar logs what to do", func() bool {
+		return strings.Contains(r.side.Stderr(), "max_user_watches")
+	})
+	if watching := r.metric("ullage_source_watching"); watching != 0 {
+		t.Errorf("ullage_source_watching is %v, want 0", watching)
+	}
+	burst := func() {
+		t.Helper()
+		all := r.persisted() + perSecond
+		if err := r.writer.Write(perSecond); err != nil {
+			t.Fatal(err)
+		}
+		lab.Eventually(r, patience, "the lines are persisted", func() bool { return r.persisted() >= all })
+	}
+	burst()
+	limit(1)
+	lab.Eventually(t, patience, "the source is watched again", func() bool {
+		return r.watches() == 1 && r.metric("ullage_source_watching") == 1
+	})
+	burst()
+	r.balances()
+}
+
 // manyFiles is a set of many finished files in the source, with their content.
 type manyFiles struct {
 	streams, files int // the files of each stream; 1: no archives

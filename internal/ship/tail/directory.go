@@ -25,6 +25,8 @@ type directory struct {
 	state   *os.File
 	watcher *fsnotify.Watcher // nil: only the poll sees changes
 
+	suspended bool // the watcher does not watch the source for now
+
 	claimant statedir.Claimant
 	owner    *statedir.Owner // nil while dir is nil
 	former   statedir.Former // how the previous owner ended
@@ -90,10 +92,25 @@ func (d *directory) watch() error {
 	return nil
 }
 
+// suspend ends the watch of the source, but not that of the other directory.
+func (d *directory) suspend() {
+	_ = d.watcher.Remove(d.path) // an error means that there is no such watch
+	d.suspended = true
+}
+
+// resume watches the source again.
+func (d *directory) resume() error {
+	if err := d.watcher.Add(d.path); err != nil {
+		return err
+	}
+	d.suspended = false
+	return nil
+}
+
 func (d *directory) close() {
 	if d.watcher != nil {
 		d.watcher.Close()
-		d.watcher = nil
+		d.watcher, d.suspended = nil, false
 	}
 	if d.dir != nil {
 		d.owner.Close()

@@ -120,7 +120,7 @@
 //	          process stopped, and how many files may be held: resume.go, refuse.go
 //	reclaim   frees memory of what is committed: reclaim.go, unlink.go, punch.go (a
 //	          further way of freeing memory goes there)
-//	watching  events, and the slow poll: watch.go
+//	watching  events, or polls while lines flow, and the slow poll: watch.go
 //	changes   a file that was truncated begins again: truncation.go
 //	ground    the directory, what was seen in it, the spool, what all parts are given:
 //	          directory.go, listing.go, spooler.go, env.go

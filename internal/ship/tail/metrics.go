@@ -64,7 +64,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		missedFiles: counter("ullage_source_missed_files_total", "Archives that the JVM overwrote before ullage opened them, counted by the gaps in their numbers. Set filecount=1,filesize=0 in -Xlog."),
 		holeBytes:   counter("ullage_source_hole_bytes_total", "Bytes of holes in source files, which no process wrote; ullage skips them."),
 		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source. The log has the reason."),
-		watching:    gauge("ullage_source_watching", "1 while directory events are received, 0 while the source is only polled."),
+		watching:    gauge("ullage_source_watching", "1 if the directory can be watched for events, 0 if the source is only polled."),
 		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, including overflows of the event queue. The source is also polled, so no line is lost."),
 		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source freed, by method.", "method"),
 		strangers:   gauge("ullage_jvm_user_differs", "1 while a source file belongs to a user other than the sidecar's: its memory cannot be freed while the JVM writes it, and log levels cannot be changed. `ullage status` says what to set."),

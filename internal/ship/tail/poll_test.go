@@ -134,3 +134,122 @@ func TestAChangeInAnotherWatchedDirectoryIsReportedAndScansNothing(t *testing.T)
 		t.Error("a scan of the source is due, want none")
 	}
 }
+
+// nextEvent returns the name of the next event, after a new entry in the other watched directory has made
+// one in any case.
+func nextEvent(r *rig) string {
+	r.t.Helper()
+	fence, err := os.MkdirTemp(r.cfg.Watched, "fence")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	events, _ := r.src.Watcher.Events()
+	name := (<-events).Name
+	for ev := name; ev != fence; { // the events of the writes before it come first
+		ev = (<-events).Name
+	}
+	return name
+}
+
+func TestWritesMakeNoEventsWhileTheWatchIsSuspended(t *testing.T) {
+	other := t.TempDir()
+	r := newRig(t, func(c *Config) { c.Watched = other })
+	busy, idle := r.writer("busy.log"), r.writer("idle.log")
+	for _, step := range []struct {
+		name   string
+		change func()
+		event  bool
+	}{
+		{"watched", func() {}, true},
+		{"suspended", r.src.Watcher.Suspend, false},
+		{"suspended twice", r.src.Watcher.Suspend, false},
+		{"resumed", r.src.Watcher.Resume, true},
+		{"resumed twice", r.src.Watcher.Resume, true},
+	} {
+		step.change()
+		r.write(busy, "one\n")
+		r.write(idle, "two\n")
+		if got := filepath.Dir(nextEvent(r)) == r.dir; got != step.event {
+			t.Errorf("%s: a write makes an event: %v, want %v", step.name, got, step.event)
+		}
+	}
+}
+
+func TestPollFindsEverythingWhileTheWatchIsSuspended(t *testing.T) {
+	r := newRig(t)
+	busy, idle := r.writer("busy.log"), r.writer("idle.log")
+	r.write(busy, "1\n")
+	r.read()
+	r.write(idle, "lost with its event\n")
+	r.src.Watcher.Suspend()
+	polled := func() {
+		t.Helper()
+		r.src.Watcher.Poll()
+		r.readTouched()
+	}
+	polled()
+	r.want("idle.log", "lost with its event\n")
+	polled() // nothing flows now
+	r.write(busy, "2\n")
+	busy = r.rotate(busy, "busy.log", "busy.log.0")
+	r.write(busy, "3\n")
+	r.put("new.log", "4\n")
+	polled()
+	r.want("busy.log", "1\n2\n3\n")
+	r.want("new.log", "4\n")
+}
+
+// Files are measured less often if that takes long.
+func TestMeasuringFilesLeavesTimeForOtherWork(t *testing.T) {
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.read()
+	r.src.Watcher.Suspend()
+	took := time.Millisecond
+	r.src.env.now = func() time.Time { r.now = r.now.Add(took); return r.now } // each look at the clock takes this long
+	r.src.Watcher.Poll()
+	took = 0
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{{0, ""}, {(measureRest - 1) * time.Millisecond, ""}, {2 * time.Millisecond, "one\n"}} {
+		r.now = r.now.Add(step.after)
+		if step.after == 0 {
+			r.write(f, "one\n")
+		}
+		r.src.Watcher.Poll()
+		r.readTouched()
+		r.want("gc.log", step.want)
+	}
+}
+
+func TestWhatIsWrittenBeforeTheWatchResumesIsRead(t *testing.T) {
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.read()
+	r.src.Watcher.Suspend()
+	r.write(f, "one\n")
+	r.put("new.log", "two\n")
+	r.src.Watcher.Resume()
+	r.readTouched()
+	r.want("gc.log", "one\n")
+	r.want("new.log", "two\n")
+}
+
+func TestAWatchOfADirectoryThatIsGoneStaysSuspended(t *testing.T) {
+	r := newRig(t)
+	r.read()
+	r.src.Watcher.Suspend()
+	moved := r.dir + ".moved"
+	if err := os.Rename(r.dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(moved) })
+	r.src.Watcher.Resume()
+	if !r.src.Watcher.Suspended() {
+		t.Error("the watch of a missing directory is on, want it suspended")
+	}
+	if !r.src.CloseGone() || r.src.Watcher.Suspended() {
+		t.Error("the directory that is gone is still open or its watch suspended, want it closed")
+	}
+}

@@ -103,15 +103,7 @@ func (s *Source) Open() error {
 			"hint", "no memory can be freed while the destination stalls; look at .ullage in the source")
 	}
 	s.dir.report(s.env.to.Opened)
-	if err := s.dir.watch(); err != nil {
-		// messages.md#the-source: The kernel is out of inotify instances or watches: raise
-		// `fs.inotify.max_user_instances` or `max_user_watches`. Until then ullage only polls, and
-		// may miss archives of a JVM that rotates often.
-		log.once("watch", "watching the source failed", "source", s.env.cfg.Source, "error", err,
-			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
-		return nil
-	}
-	s.env.metrics.watching.Set(1)
+	s.Watcher.begin()
 	return nil
 }
 

@@ -2,11 +2,20 @@ package tail
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/ullage/ullage/internal/ship/source"
+)
+
+// While the watch is suspended, measuring the files takes about one part in measureRest of the
+// time, or more if that would be too seldom: after longestRest, they are measured in any case.
+const (
+	measureRest = 50
+	longestRest = 100 * time.Millisecond
 )
 
 // A Watcher notices when there is something to scan or read, from events of the directory
@@ -16,6 +25,25 @@ type Watcher struct {
 	dir     *directory
 	table   *source.Table
 	listing *listing
+
+	measurable time.Time // when the files may be measured again while the watch is suspended
+}
+
+// begin starts watching the source. Without a watch, the poll finds everything.
+func (w *Watcher) begin() { w.watches(w.dir.watch()) }
+
+// watches records whether the kernel accepted the watch.
+func (w *Watcher) watches(err error) {
+	if err == nil {
+		w.metrics.watching.Set(1)
+		return
+	}
+	w.metrics.watching.Set(0)
+	// messages.md#the-source: The kernel is out of inotify instances or watches: raise
+	// `fs.inotify.max_user_instances` or `max_user_watches`. Until then ullage only polls, and
+	// may miss archives of a JVM that rotates often.
+	w.log.once("watch", "watching the source failed", "source", w.cfg.Source, "error", err,
+		"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
 }
 
 // Events returns the directory's events for [Watcher.Handle] and its errors for
@@ -57,14 +85,68 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 	w.poll()
 }
 
+// Suspend stops the events of the source's files until [Watcher.Resume]: from now on, only Poll
+// and [Source.Tick] notice anything. For each write(2) to a file in a watched directory, the
+// kernel makes an event, on which the JVM's thread spends about as much time as on the write.
+// Suspend does nothing if there is no watch.
+func (w *Watcher) Suspend() {
+	if w.dir.watcher != nil && !w.dir.suspended {
+		w.dir.suspend() // which also takes back the events that wait
+		w.measurable = time.Time{}
+	}
+}
+
+// Suspended reports whether Suspend has stopped the events.
+func (w *Watcher) Suspended() bool { return w.dir.suspended }
+
+// Resume ends what Suspend has begun. If the kernel refuses the watch, it stays suspended, and
+// Resume may be called again. First the watch begins, then everything is looked at: a write is
+// either seen by that look, or it makes an event.
+func (w *Watcher) Resume() {
+	if !w.dir.suspended {
+		return
+	}
+	err := w.dir.resume()
+	if errors.Is(err, fs.ErrNotExist) {
+		return // CloseGone will close the directory
+	}
+	if w.watches(err); err == nil {
+		w.LookAgain()
+	}
+}
+
 // Poll marks what has to be read or scanned without any event: the files from which
 // [Reader.Next] has read since the last Poll, and the directory if an entry in it has changed.
 // While lines flow, a Poll costs two system calls, whereas events would wake up threads several
 // times. Poll also sees a rotation at once, even if a thousand events of writes precede the
-// rotation's event in the queue.
+// rotation's event in the queue. While the watch is suspended, Poll also looks for
+// other files that have grown, at the latest after longestRest.
 func (w *Watcher) Poll() {
 	w.table.TouchFlowing()
+	if w.dir.suspended && !w.now().Before(w.measurable) {
+		w.measure()
+	}
 	w.poll()
+}
+
+// measure marks the files that have grown.
+func (w *Watcher) measure() {
+	began := w.now()
+	for _, f := range w.table.Held {
+		w.grown(f)
+	}
+	end := w.now()
+	w.measurable = end.Add(min(measureRest*end.Sub(began), longestRest))
+}
+
+// grown reports whether the size of f has changed. Such a file is marked for reading.
+func (w *Watcher) grown(f *source.File) bool {
+	size, _, err := f.Inode.Stat()
+	if err != nil || size == f.Growth.Size {
+		return false
+	}
+	w.table.Grow(f, size, w.now())
+	return true
 }
 
 // poll makes a scan due if an entry of the directory was created, removed or renamed, or may
@@ -103,8 +185,7 @@ func (w *Watcher) tick() {
 		w.LookAgain()
 	}
 	for _, f := range w.table.Held {
-		if size, _, err := f.Inode.Stat(); err == nil && size != f.Growth.Size {
-			w.table.Grow(f, size, w.now())
+		if w.grown(f) {
 			continue
 		}
 		if !f.Growth.Young && (f.Read.Offset < f.Growth.Size || f.Read.Open) {
