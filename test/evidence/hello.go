@@ -38,7 +38,7 @@ func hello(e *evidence) (*experiment, error) {
 		Name: "hello", Title: "HelloWorld at all=trace", Plot: "wall",
 		Question: "What does a JVM pay for its most talkative log, by the way it writes it and the place it writes to?",
 		Method: "A Java program that prints one line runs with `-Xlog:all=trace` to a new file. Wall and CPU time are the JVM's alone; " +
-			"the sidecar's CPU time, with its start and its drain, has a column of its own. Lines are counted in the file, or in the sidecar's segments. " +
+			"the sidecar, which was started a second before, has a column of its own: its CPU time with its start and its drain. Lines are counted in the file, or in the sidecar's segments. " +
 			"Dropped is the sum of HotSpot's own reports.",
 		Threat: "The run is short: the JVM's start is most of it. The disk is healthy, and a file of this size stays in the page cache, " +
 			"so the disk's own speed hardly shows.",
@@ -80,6 +80,7 @@ func sayHello(e *evidence, jdk lab.JDK, m mode, place string) (figures, error) {
 			return nil, err
 		}
 		defer s.Kill()
+		time.Sleep(time.Second) // as in a pod, the sidecar's own start is over
 	}
 	args := append([]string{"-Xmx64m", "-Xlog:all=trace:file=" + source + "/gc.log:uptime,level,tags:filecount=1,filesize=0"}, m.flags...)
 	f, err := measure(e.ctx, jdk.Java(), append(args, "-cp", e.classes, "Hello")...)
