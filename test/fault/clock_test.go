@@ -4,10 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/test/jvm"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -115,6 +117,59 @@ func (r *rig) lagIsReasonable() {
 	r.Helper()
 	if lag := r.metric("ullage_lag_seconds"); lag < 0 || lag > 60 {
 		r.Errorf("ullage_lag_seconds is %v", lag)
+	}
+}
+
+// The clock steps by an hour while a JVM is adopted. The adoption lasts as long as it was asked to, the copy is
+// complete, and the JVM's configuration is as before.
+func TestClockStepsDuringAnAdoption(t *testing.T) {
+	if !long(true, false) {
+		t.Skip("compiles the standard library: ULLAGE_FAULT_LONG=1")
+	}
+	jdks := lab.NeedsJDKs(t)
+	classes, err := jvm.Compile(jdks[0], t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := buildStepped(t)
+	for name, seconds := range map[string]string{"forward": "3600", "back": "-3600"} {
+		for _, jdk := range jdks {
+			t.Run(name+"/"+jdk.String(), func(t *testing.T) { adoptWhileStepping(t, bin, seconds, jdk, classes) })
+		}
+	}
+}
+
+func adoptWhileStepping(t *testing.T, bin, seconds string, jdk lab.JDK, classes string) {
+	const asked = 4 * time.Second
+	p, err := jvm.Start(jdk, "-cp", classes, "-Xmx64m", "Churn", milliseconds(patience), "200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	pid := strconv.Itoa(p.PID())
+	list := func() (list string) {
+		t.Helper()
+		lab.Eventually(t, patience, "the JVM lists its outputs", func() (ok bool) {
+			list, err = command(filepath.Join(jdk.Home, "bin", "jcmd"), pid, "VM.log", "list")
+			return err == nil
+		})
+		return list
+	}
+	before := list()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), bin, "adopt", pid, "gc*=debug", "--for", asked.String(), "--dest", "copy")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "ULLAGE_LAB_CLOCK_STEP="+seconds, "ULLAGE_LAB_CLOCK_AFTER=2000")
+	begun := time.Now()
+	out, err := cmd.CombinedOutput()
+	if took := time.Since(begun); err != nil || took < asked {
+		t.Fatalf("the adoption took %s, error %v; want at least %s and no error\n%s", took, err, asked, out)
+	}
+	if after := list(); after != before {
+		t.Errorf("the JVM lists\n%s\nwant the same list as before\n%s", after, before)
+	}
+	if out, err := command(lab.Binary(), "check", filepath.Join(dir, "copy")); err != nil {
+		t.Errorf("check: %v, want no error\n%s", err, out)
 	}
 }
 
