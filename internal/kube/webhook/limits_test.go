@@ -136,11 +136,12 @@ func TestHowLongAReviewMayWait(t *testing.T) {
 func TestWarningsAreBounded(t *testing.T) {
 	h, _, _ := testHandler(false)
 	a := parsed(t, post(h, body("verbose")))
-	if n := len(a.Response.Warnings); n != maxWarnings || a.Response.Warnings[n-1] != "and 70 more warnings" {
-		t.Errorf("%d warnings, the last %q; want %d, and the last \"and 70 more warnings\"", n, a.Response.Warnings[n-1], maxWarnings)
+	const last = "and 70 more warnings"
+	if got := a.Response.Warnings; len(got) != maxWarnings || got[maxWarnings-1] != last {
+		t.Errorf("%d warnings, want %d, the last %q: %q", len(got), maxWarnings, last, got)
 	}
-	if w := bounded([]string{strings.Repeat("ü\n", 5000)})[0]; len(w) > names.MaxText+4 || strings.ContainsAny(w, "\n") {
-		t.Errorf("the warning has %d bytes, want at most %d and no newline: %q", len(w), names.MaxText+4, w)
+	if got := bounded([]string{strings.Repeat("ü\n", 5000)}); len(got) != 1 || len(got[0]) > names.MaxText+4 || strings.ContainsAny(got[0], "\n") {
+		t.Errorf("the warnings are %.600q, want one of at most %d bytes without a newline", got, names.MaxText+4)
 	}
 }
 

@@ -452,7 +452,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 			"[1.000s][info][gc    ] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) "+test.length+"ms",
 			"[1.000s][info][gc,cpu] GC(3) User=0.00s Sys=0.01s Real="+test.real+"s"))
 		if len(all.stops) != 1 || all.stops[0].Suspect(test.floor) != test.want {
-			t.Errorf("a pause of %s ms, real %s s, floor %s: %v, want %v", test.length, test.real, test.floor.Duration(), all.stops[0].Suspect(test.floor), test.want)
+			t.Errorf("a pause of %s ms, real %s s, floor %s: the stops are %+v, want one with Suspect %v", test.length, test.real, test.floor.Duration(), all.stops, test.want)
 		}
 	}
 }
@@ -462,7 +462,10 @@ func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 	all := join(lines(
 		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",
 		`[3.500s][info][safepoint] Safepoint "HeapDumper", Time since last: 5 ns, Reaching safepoint: 9000 ns, Cleanup: 9 ns, At safepoint: 2547112539 ns, Total: 2547121548 ns`))
-	if s := all.stops[0]; len(all.stops) != 1 || len(s.Pauses) != 1 || s.Suspect(0) != Operation || s.WentOn(0) || s.Suspect(Floor(time.Minute)) != NoSuspicion {
+	if len(all.stops) != 1 {
+		t.Fatalf("the stops are %+v, want one", all.stops)
+	}
+	if s := all.stops[0]; len(s.Pauses) != 1 || s.Suspect(0) != Operation || s.WentOn(0) || s.Suspect(Floor(time.Minute)) != NoSuspicion {
 		t.Errorf("the stops are %+v, want 1 with 1 pause, Suspect %v (%v with a floor of 1m) and WentOn false", all.stops, Operation, NoSuspicion)
 	}
 }

@@ -180,8 +180,11 @@ func TestRetentionOfMoreSegmentsThanItRemembers(t *testing.T) {
 	}
 	s.wantGauges(t, 10, 20)
 	names := namesOf(t, dest, "gc")
-	if first, _ := segment.ParseName(names[0]); len(names) != 10 || first.Seq != count-9 {
-		t.Errorf("the segments %v are left, want 10, the first of them number %d", names, count-9)
+	if len(names) != 10 {
+		t.Fatalf("the segments %v are left, want 10", names)
+	}
+	if first, _ := segment.ParseName(names[0]); first.Seq != count-9 {
+		t.Errorf("the first segment that is left is %s, want number %d", names[0], count-9)
 	}
 }
 
