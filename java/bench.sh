@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# bench.sh prints the cost of an event to its thread, on each installed JDK 17 or later. FORKS=3: two minutes a JDK.
+# bench.sh prints the cost of an event to its thread, on each installed JDK 17 or later. With FORKS=3, the
+# default, each JDK takes two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

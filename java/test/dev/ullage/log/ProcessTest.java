@@ -102,7 +102,7 @@ class ProcessTest {
 
     /**
      * The kernel sends SIGBUS to a process that uses a page beyond the end of its file; HotSpot converts the signal
-     * to an InternalError. JDK 17 may throw it a little later, in the caller of the log. The log gives up the ring
+     * to an InternalError. JDK 17 may throw it a little later, in the caller of the log. The log abandons the ring
      * only when it catches such an error itself: until then, each call may cause another.
      */
     @Test

@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
 /**
- * Reads a ring like the sidecar: by reads and writes of the file, never by a mapping. It trusts only bytes for which
- * the writer's word vouches.
+ * Reads a ring as the sidecar does: it reads and writes the file and never maps it. It trusts only bytes that the
+ * writer's word vouches for.
  */
 public final class RingReader implements AutoCloseable {
     private final FileChannel channel;
@@ -139,7 +139,7 @@ public final class RingReader implements AutoCloseable {
         write(RAISED_AT, ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(0, word));
     }
 
-    /** Writes rules like the sidecar: first the rules, then the word that refers to them. */
+    /** Writes rules as the sidecar does: first the rules, then the word that refers to them. */
     public void raise(int any, int all, int generation, String rules) throws IOException {
         byte[] text = rules.getBytes(StandardCharsets.US_ASCII);
         ByteBuffer b = ByteBuffer.allocate(LOGGERS_TEXT + text.length).order(ByteOrder.LITTLE_ENDIAN);

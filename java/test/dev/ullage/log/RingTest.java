@@ -123,7 +123,7 @@ class RingTest {
         assertEquals(2, reader.drain().get(0).id());
     }
 
-    /** The sidecar gives up a ring with a claim that is never completed. */
+    /** The sidecar abandons a ring with a claim that is never completed. */
     @Test
     void opensAnotherRingForOneThatIsAbandoned() throws Exception {
         int template = log.template("request {} took {} us");
@@ -257,7 +257,7 @@ class RingTest {
         }
     }
 
-    /** A web application may stop before its first ring exists: no ring may then appear that nobody returns. */
+    /** A web application may stop before its first ring exists: no ring may then appear that is never returned. */
     @Test
     void noRetryCreatesARingOnceAllFrontEndsHaveLeft() throws Exception {
         Path place = directory.resolve("later");
@@ -311,7 +311,7 @@ class RingTest {
         }
     }
 
-    /** Returns a log without a reader. Its ring overwrites itself, so the log never gets full. */
+    /** Returns a log without a reader. Its ring overwrites itself, so it never gets full. */
     static EventLog endless(Path directory) throws Exception {
         Settings settings = Settings.parse(directory + ",size=1Mi");
         RingFile.create(settings, Origin.now());

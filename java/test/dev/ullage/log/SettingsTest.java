@@ -98,7 +98,7 @@ class SettingsTest {
         }
     }
 
-    /** The first event may come from a thread that is about to end. */
+    /** The first event may come from an interrupted thread, such as one that is about to end. */
     @Test
     void anInterruptedThreadCanMakeTheRing() throws Exception {
         Thread.currentThread().interrupt();
@@ -175,7 +175,7 @@ class SettingsTest {
         }
     }
 
-    /** Incomplete or foreign rules raise no logger, and are gone once the sidecar has written. */
+    /** Incomplete or foreign rules raise no logger. They are gone once the sidecar has written its own. */
     @Test
     void rulesThatAreNotWholeRaiseNothing() throws Exception {
         EventLog log = EventLog.open(directory + ",size=256Ki");

@@ -148,7 +148,7 @@ class TextTest {
         return e;
     }
 
-    /** All lengths around the longest one, in all kinds of pieces: the uncut parts must be the appended ones. */
+    /** All lengths around the longest one, in all kinds of pieces: the parts that are kept must be unchanged. */
     @Test
     void piecesOfAnyLengthAddUp() throws Exception {
         Random random = new Random(7);

@@ -66,7 +66,7 @@ class ThreadsTest {
         }
     }
 
-    /** Logs in each of the ways, with the number of the thread and a growing number. */
+    /** Logs in each of several ways, with the number of the thread and an increasing number. */
     private static long write(EventLog log, int me, int each) {
         long kept = 0;
         for (int i = 1; i <= each; i++) {

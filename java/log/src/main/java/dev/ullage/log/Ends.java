@@ -4,16 +4,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The text of a record, in UTF-8. A text that is too long for a record is cut in the middle: it keeps its end,
- * because the last lines of a Java stack trace are its cause. A note in the middle says how many bytes are left out.
+ * The text of a record, in UTF-8. A text that is too long for a record is cut in the middle: it keeps its end, because
+ * the last lines of a Java stack trace show the root cause. A note in the middle says how many bytes are left out.
  */
 final class Ends {
     private static final int FIRST_SIZE = 1 << 10;
-    /** The bytes kept of the beginning of a text that is too long. The rest of the record is for its end. */
+    /** How many bytes of the beginning of a long text are kept. The rest of the record is for its end. */
     private static final int BEGINNING = Layout.MAX_PAYLOAD / 2;
     private static final int NOTE = 64;
     private static final int END = Layout.MAX_PAYLOAD - BEGINNING - NOTE;
-    /** The most bytes in memory. A longer text loses bytes between its beginning and its end. */
+    /** The maximum number of bytes in memory. A longer text loses bytes between its beginning and its end. */
     private static final int MOST = 2 * Layout.MAX_PAYLOAD;
     /** The largest distance over which a cut moves to the end of a line. */
     private static final int NEAR = 512;
@@ -51,7 +51,7 @@ final class Ends {
         }
     }
 
-    /** Appends bytes, without a check that they are UTF-8. */
+    /** Appends bytes without checking that they are UTF-8. */
     void append(byte[] from, int length) {
         for (int i = 0; i < length; i += PIECE) {
             int n = Math.min(PIECE, length - i);
@@ -61,7 +61,7 @@ final class Ends {
         }
     }
 
-    /** Removes line feeds from the end, but keeps at least so many bytes. */
+    /** Removes line feeds from the end, but keeps at least the given number of bytes. */
     void trim(long least) {
         while (length() > least && size > (left > 0 ? BEGINNING : 0) && bytes[size - 1] == '\n') {
             size--;
@@ -84,7 +84,7 @@ final class Ends {
      * Cuts a text that is too long, and puts a note between its two ends.
      *
      * @param mark an index into the whole text
-     * @return its index in {@link #bytes}, or the end of the note if it was left out
+     * @return the mark's index in {@link #bytes}, or the end of the note if the byte at the mark was left out
      */
     int join(long mark) {
         if (!isCut()) {
@@ -95,7 +95,7 @@ final class Ends {
         while (from < size && (bytes[from] & 0xC0) == 0x80) {
             from++;
         }
-        int lead = to - 1; // of the last character of the beginning, which may be cut
+        int lead = to - 1; // the first byte of the beginning's last character, which may be cut
         while (lead > to - 4 && (bytes[lead] & 0xC0) == 0x80) {
             lead--;
         }

@@ -25,7 +25,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * that the thread has no stack left, or that the ring was too full for the level. In the last case, the event is
  * counted by level, and the sidecar writes the count into the log. A ring that is half full keeps only events of the
  * level {@code keep} (by default {@link #WARNING}) and above. A level outside of {@link #TRACE} to {@link #ERROR} is
- * taken for the nearest of these.
+ * treated as the nearest of these.
  *
  * <p><b>Cost.</b> An event costs a call of {@link System#nanoTime()}, a compare-and-set and stores into memory that
  * is mostly in the processor's cache. Without a ring it costs the load of a field.
@@ -33,12 +33,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * <p><b>Threads.</b> All threads may call all methods at any time. The events of a thread stay in order. There are no
  * thread locals, so virtual threads cost no memory; a call never unmounts or pins a virtual thread.
  *
- * <p><b>Setting.</b> The system property {@code ullage.events}, else the environment variable
- * {@code ULLAGE_EVENTS}, is {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME]}: the
- * directory of the ring, its size, the level from which events are kept in a ring that fills up, the
- * lowest level that is enabled, the lowest level at which a call waits for room in a full ring, and
- * for how long at most (such as {@code error:20ms}, the default for the lines of front ends; other
- * calls do not wait unless it is set).
+ * <p><b>Setting.</b> The system property {@code ullage.events} or, if it is not set, the environment variable
+ * {@code ULLAGE_EVENTS} has the form {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME]}. Its parts
+ * are the directory of the ring, the size of the ring, the lowest level that a half-full ring keeps, the lowest level
+ * that is enabled, and the lowest level at which a call waits for room in a full ring, with the longest wait. The
+ * default of {@code wait} is {@code error:20ms} for the lines of front ends. Other calls do not wait unless it is set.
  */
 public final class EventLog {
     /** The level of the finest detail. */
@@ -62,11 +61,11 @@ public final class EventLog {
     }
 
     private final Settings settings; // null: there will never be a ring
-    private final long retryNanos; // after no ring could be made
+    private final long retryNanos; // the wait after a ring could not be created
     private final LinePool lines = new LinePool(this);
-    private final List<String> templates = new ArrayList<>(); // also the lock of what follows
+    private final List<String> templates = new ArrayList<>(); // also the lock for the fields below
     private final long[] droppedBefore = new long[Layout.LEVELS]; // in rings that were replaced
-    private final AtomicLongArray missed = new AtomicLongArray(Layout.LEVELS); // since there is no ring
+    private final AtomicLongArray missed = new AtomicLongArray(Layout.LEVELS); // events while there was no ring
     private final AtomicBoolean renewing = new AtomicBoolean();
     private volatile Ring ring;
     private volatile String problem;
@@ -87,7 +86,7 @@ public final class EventLog {
     /**
      * Returns the log of this JVM, or of the class loader that has loaded this class. The first call creates the
      * ring, which takes about a millisecond. If that fails, it prints one line to {@link System#err}. While the log
-     * is used, a thread of its own then tries again every ten seconds.
+     * is used, a background thread then tries again every ten seconds.
      *
      * @return the same object at each call; never null
      */
@@ -208,7 +207,7 @@ public final class EventLog {
 
     /**
      * Returns whether events of a level are logged: at or above the set level, or raised by the sidecar at run time.
-     * It costs a comparison and, for a level below the set one, a load from the ring.
+     * It costs a comparison and, for a lower level, a load from the ring.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @return false if a call with this level would log nothing
@@ -230,7 +229,7 @@ public final class EventLog {
     /**
      * Returns whether the sidecar raised a logger to a level at run time. The libraries of front ends have levels of
      * their own; front ends log an event if either level asks for it. The call costs a load from the ring and, while
-     * only some loggers are raised, a look into a table.
+     * only some loggers are raised, a table lookup.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @param logger the name of the logger; may be null: none
@@ -247,11 +246,11 @@ public final class EventLog {
     }
 
     /**
-     * Declares a message with {@code {}} in the places of its arguments. Call it once for each message, for a static
-     * field. It takes a lock and allocates.
+     * Declares a message with {@code {}} in place of each argument. Call it once for each message, for a static field.
+     * It takes a lock and allocates.
      *
      * @param text at most 1024 bytes in UTF-8; all templates together have room for 28 KiB
-     * @return the number for calls that log it, or 0 if there is no room: the sidecar then writes only
+     * @return the number to pass to calls that log the message, or 0 if there is no room: the sidecar then writes only
      *     the arguments
      */
     public int template(String text) {
@@ -265,7 +264,7 @@ public final class EventLog {
             }
             Ring r = ring;
             try {
-                if (r != null) { // else the next one gets it with all others
+                if (r != null) { // else the next ring gets it, with all other templates
                     r.template(text);
                 }
             } catch (InternalError e) {
@@ -402,7 +401,7 @@ public final class EventLog {
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @param logger the name of the logger, usually that of a class; may be null: none
-     * @param text may be null, and is then written as such
+     * @param text if null, "null" is written
      * @return whether it was kept
      */
     public boolean log(int level, String logger, String text) {
@@ -415,7 +414,7 @@ public final class EventLog {
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
      * @param logger the name of the logger, usually that of a class; may be null: none
-     * @param text may be null, and is then written as such
+     * @param text if null, "null" is written
      * @param thrown may be null: no further lines
      * @return whether it was kept
      */
@@ -432,8 +431,8 @@ public final class EventLog {
     }
 
     /**
-     * Begins a record in the form of front ends of logging libraries, with {@code [thread] logger}. The caller
-     * appends to the line and sends it. A line that is not sent costs only garbage. A line is sent at any level,
+     * Begins a record in the form that front ends of logging libraries use, with {@code [thread] logger}. The caller
+     * appends to the line and sends it. A line that is never sent only becomes garbage. A line is sent at any level,
      * because the library has checked the level already.
      *
      * <p>It allocates nothing while at most four threads for each processor have an unsent line.
@@ -451,11 +450,11 @@ public final class EventLog {
     }
 
     /**
-     * Logs lines that the application's own layout has made. They come into the log unchanged, so the layout has to
-     * show their level and their time. It is for front ends and, like {@link #line}, logs at any level. It allocates
-     * only for lines of more than 32 KiB, of which it keeps the beginning and the end.
+     * Logs lines that the application's own layout has made. They are written to the log unchanged, so the layout has
+     * to show their level and their time. This method is for front ends and, like {@link #line}, logs at any level. It
+     * allocates only if there are more than 32 KiB: it then keeps the beginning and the end.
      *
-     * @param level from {@link #TRACE} to {@link #ERROR}: decides whether a ring that fills up refuses them
+     * @param level from {@link #TRACE} to {@link #ERROR}: decides whether a ring that fills up refuses the lines
      * @param lines one or more lines, in UTF-8, with or without a line feed at the end; may be null: nothing
      * @return whether it was kept
      */
@@ -517,7 +516,7 @@ public final class EventLog {
      * a ring, events dropped at that moment may be missing here; the sidecar counts them.
      *
      * @param level from {@link #TRACE} to {@link #ERROR}
-     * @return the number, including events dropped without a ring, if one was configured
+     * @return the number, including events dropped while a configured ring did not exist
      */
     public long dropped(int level) {
         Ring r = ring;
@@ -534,7 +533,7 @@ public final class EventLog {
         return level < TRACE ? TRACE : level > ERROR ? ERROR : level;
     }
 
-    /** Counts an event that is in no ring. It returns false, for the callers. */
+    /** Counts an event for which there was no ring. It returns false, which is the result of its callers. */
     private boolean miss(int level) {
         int bounded = bounded(level);
         if (settings != null && bounded >= settings.baseLevel()) {
@@ -542,7 +541,7 @@ public final class EventLog {
             Ring r = ring;
             if (r == null) {
                 renew(null);
-            } else { // it came just now
+            } else { // it was created just now
                 try {
                     reportMissed(r);
                 } catch (InternalError e) {
@@ -560,7 +559,7 @@ public final class EventLog {
         }
     }
 
-    /** Requests a new ring if the sidecar abandoned this one. It returns false, for the callers. */
+    /** Requests a new ring if the sidecar abandoned this one. It returns false, which is the result of its callers. */
     private boolean refused(Ring r) {
         if (r.isAbandoned()) {
             renew(r);
@@ -576,9 +575,9 @@ public final class EventLog {
         try {
             Thread thread = new Thread(null, () -> replace(old), "ullage-ring", 0, false);
             thread.setDaemon(true);
-            thread.setContextClassLoader(null); // else it would keep the one of an application that ends
+            thread.setContextClassLoader(null); // else it would retain the class loader of an application that ends
             thread.start();
-        } catch (OutOfMemoryError | SecurityException e) { // as many threads as the system allows
+        } catch (OutOfMemoryError | SecurityException e) { // the system allows no more threads
             renewAfter = System.nanoTime() + retryNanos;
             renewing.set(false);
         }

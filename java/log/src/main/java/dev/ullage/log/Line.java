@@ -14,9 +14,9 @@ import java.io.StringWriter;
  * not complete.
  *
  * <p><b>Form.</b> {@code [thread] logger {key=value,key=value} <marker> message}. A key, a value or the name of a
- * marker is in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash precedes a
- * quote and a backslash. If a message begins with a brace, {@code <} or {@code -}, {@code "- "} precedes it. So a
- * reader can separate the parts for any content.
+ * marker is in quotes unless it consists of letters, digits and {@code ._-:/@+}; in quotes, a backslash precedes
+ * each quote and each backslash. If a message begins with a brace, {@code <} or {@code -}, {@code "- "} precedes it. A
+ * reader can therefore separate the parts, whatever they contain.
  */
 public final class Line {
     private final EventLog log;
@@ -27,7 +27,7 @@ public final class Line {
     private long head; // where the first line ends, or -1 while nothing follows it
     private boolean cut;
     private boolean open;
-    private boolean direct; // a call of the application's, not of a front end
+    private boolean direct; // called by the application itself, not by a front end
     private boolean inProperties;
 
     Line(EventLog log, LinePool pool, int slot) {
@@ -56,7 +56,7 @@ public final class Line {
      * comes before markers and the message.
      *
      * @param key the name of the property; may be null
-     * @param value written by its toString; may be null
+     * @param value written as its toString; may be null
      * @return this line
      */
     public Line property(String key, Object value) {
@@ -215,7 +215,7 @@ public final class Line {
         int place = text.join(kind == Layout.LINE ? id : text.length());
         int length = (int) text.length();
         boolean kept = log.write(direct, level, kind, kind == Layout.LINE ? place : (int) id, flags, text.bytes(), length, nanos);
-        if (scratch.capacity() <= Layout.MAX_PAYLOAD) { // else it would stay so large
+        if (scratch.capacity() <= Layout.MAX_PAYLOAD) { // else the line would keep its large buffer
             pool.give(this, slot);
         }
         return kept;

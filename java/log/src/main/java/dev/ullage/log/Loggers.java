@@ -12,7 +12,7 @@ import java.util.zip.CRC32C;
 
 /**
  * The loggers that the sidecar raised, and their levels: {@code com.acme=debug,org.hibernate.SQL=trace}. A rule
- * matches a logger of its name, and all loggers below that name. The rule with the longest name wins. A level without
+ * matches the logger of that name and all loggers below it. The rule with the longest name wins. A level without
  * a name is for all other loggers.
  */
 final class Loggers {
@@ -25,7 +25,7 @@ final class Loggers {
     /** The word of the ring's header that refers to these rules. */
     final int word;
     private final Map<String, Integer> rules;
-    private final Known[] known = new Known[SLOTS]; // a record is immutable: any thread may put one here, and any may see it
+    private final Known[] known = new Known[SLOTS]; // records are immutable: any thread may store or read one
 
     private Loggers(int word, Map<String, Integer> rules) {
         this.word = word;
@@ -33,8 +33,8 @@ final class Loggers {
     }
 
     /**
-     * Returns the rules that a word refers to, or null if the ring does not hold them whole: they are changing at the moment, or
-     * another process wrote there.
+     * Returns the rules that a word refers to, or null if the ring does not contain them whole: the sidecar is changing
+     * them at the moment, or another process wrote there.
      */
     static Loggers read(ByteBuffer ring, int word) {
         VarHandle.acquireFence(); // the word was read before

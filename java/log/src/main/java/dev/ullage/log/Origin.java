@@ -11,7 +11,7 @@ import java.time.Instant;
  * @param wallNanos the same moment in nanoseconds since 1970
  */
 record Origin(long pid, long nanoTime, long wallNanos) {
-    /** Returns the most exact of several attempts: the one with the fastest readings of the clocks. */
+    /** Returns the most accurate of several attempts: the one that read the clocks fastest. */
     static Origin now() {
         long best = Long.MAX_VALUE;
         Origin origin = null;

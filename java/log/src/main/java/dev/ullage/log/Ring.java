@@ -21,9 +21,9 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Ring {
     /**
-     * If more per cent of the ring are in use, events below the keep level are refused. The rest is for the other
-     * events while the sidecar gets no processor: besides 50 busy threads it waits for a third of a second, and a
-     * fifth of the ring could not hold the warnings of that time.
+     * If more than this percentage of the ring is in use, events below the keep level are refused. The rest is for the
+     * other events while the sidecar gets no CPU time: next to 50 busy threads, it waits for a third of a second, and a
+     * fifth of the ring could not hold the warnings that are logged in that time.
      */
     private static final int LOW_PERCENT = 50;
     private static final long WAIT_STEP = 50_000; // ns
@@ -39,16 +39,16 @@ final class Ring {
     private final int lineWaitLevel;
     private final long waitNanos;
 
-    // The head at which a thread waited for room in vain.
+    // The head at which a thread waited for room without success.
     private volatile long stalledHead = -1;
 
     // The last head that was read whole. An older head is smaller, so it only refuses events earlier.
     private volatile long lastHead;
-    private volatile Loggers loggers; // as last read; null: never
+    private volatile Loggers loggers; // as last read; null: never read
     private int templatesEnd = TEMPLATES_AT;
 
-    // A claim that its thread had no stack left to complete. If a second one came before the next event, it could not
-    // be stored, and the sidecar would give the ring up.
+    // A claim that its thread had no stack left to complete. There is room for one: if a second thread ran out of stack
+    // before the next event, one of the two claims would be lost, and the sidecar would abandon the ring.
     private final Object lock = new Object();
     private volatile boolean hasOpen;
     private long openPosition;
@@ -77,7 +77,7 @@ final class Ring {
         return level >= baseLevel || isRaised(level, logger);
     }
 
-    /** Whether the sidecar asks for events of a level: of a logger or, if that is null, of none. A word of 0 raises none. */
+    /** Whether the sidecar asks for events of a level from a logger; null: without a logger. A word of 0 raises nothing. */
     boolean isRaised(int level, String logger) {
         int word = (int) INT.getOpaque(buffer, RAISED_AT);
         int any = word & 0xFF;
@@ -131,7 +131,7 @@ final class Ring {
         }
     }
 
-    /** Writes an event with the first count of three arguments for a template. */
+    /** Writes an event with the first {@code count} of the three arguments for a template. */
     boolean longs(int level, int template, int count, long a, long b, long c, long nanos) {
         int length = count * Long.BYTES;
         int need = size(length);
@@ -189,8 +189,8 @@ final class Ring {
         if (hasOpen) {
             completeOpen();
         }
-        long limit = level < keepLevel ? lowLimit : highLimit; // which the tail of a closed ring is beyond
-        long since = 0; // waiting for room; 0: not yet
+        long limit = level < keepLevel ? lowLimit : highLimit; // the tail of a closed ring is always above it
+        long since = 0; // when the wait for room began; 0: not yet
         for (;;) {
             long tail = (long) LONG.getOpaque(buffer, TAIL_AT);
             int rest = capacity - (int) (tail & capacity - 1);
@@ -221,11 +221,12 @@ final class Ring {
     }
 
     /**
-     * Waits for a moment. The sidecar may make room during it.
+     * Waits for a moment, in which the sidecar may make room.
      *
      * @param since the time when the caller began to wait, or 0
-     * @return since, or 0 if the caller has waited long enough. If the sidecar made no room in all that time, no call
-     *     waits again before the head has moved: otherwise each event would wait that long for a sidecar that is gone
+     * @return the time when the caller began to wait, or 0 if it must not wait any longer. If the sidecar made no room
+     *     in all that time, no call waits again before the head has moved: otherwise each event would wait that long
+     *     for a sidecar that is gone
      */
     private long waitForRoom(long since) {
         long now = System.nanoTime() | 1;
@@ -297,7 +298,7 @@ final class Ring {
                     level = 0;
                 }
                 int rest = capacity - (int) (position & capacity - 1);
-                if (rest < size) { // first what the reader cannot reach yet
+                if (rest < size) { // first the part that the reader cannot reach yet
                     pad(position + rest, size - rest);
                 }
                 pad(position, Math.min(rest, size));
@@ -314,14 +315,14 @@ final class Ring {
         LONG.getAndAdd(buffer, DROPPED_BYTES_AT, (long) size);
     }
 
-    /** Counts events from the time before the ring. */
+    /** Counts events that were logged before the ring existed. */
     void addDropped(int level, long n) {
         if (n > 0) {
             LONG.getAndAdd(buffer, DROPS_AT + (FULL * LEVELS + level) * Long.BYTES, n);
         }
     }
 
-    /** Ends all claims. The sidecar may remove the ring once it has read the claimed records. */
+    /** Prevents further claims. The sidecar may remove the ring once it has read the claimed records. */
     void close() {
         LONG.getAndBitwiseOr(buffer, TAIL_AT, CLOSED);
     }
@@ -348,7 +349,7 @@ final class Ring {
         }
         buffer.put(templatesEnd + 2, bytes);
         VarHandle.releaseFence();
-        buffer.putShort(templatesEnd, (short) bytes.length); // read as complete when it is not 0
+        buffer.putShort(templatesEnd, (short) bytes.length); // a reader waits until this is not 0
         templatesEnd += 2 + bytes.length;
         return true;
     }

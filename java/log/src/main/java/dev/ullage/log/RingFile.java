@@ -18,7 +18,7 @@ import java.nio.file.StandardOpenOption;
 final class RingFile {
     private RingFile() {}
 
-    /** The limit of rings in a directory: without a sidecar, no process removes the rings of JVMs that have ended. */
+    /** The most rings in a directory: without a sidecar, no process removes the rings of JVMs that have ended. */
     static final int MAX_RINGS = 8;
 
     /**
@@ -28,7 +28,7 @@ final class RingFile {
      *     mapped, so that a later store into the ring always has its page
      */
     static Ring create(Settings settings, Origin origin) throws IOException {
-        boolean interrupted = Thread.interrupted(); // it would close the file
+        boolean interrupted = Thread.interrupted(); // an interrupt would close the file
         try {
             return createNamed(settings, origin);
         } finally {
@@ -48,7 +48,7 @@ final class RingFile {
             try {
                 return create(settings, origin, unfinished, file);
             } catch (FileAlreadyExistsException e) {
-                if (n == MAX_RINGS) { // processes of other containers have the same number and start
+                if (n == MAX_RINGS) { // processes of other containers may have the same pid and start time
                     throw e;
                 }
             }

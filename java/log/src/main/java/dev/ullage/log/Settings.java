@@ -7,7 +7,7 @@ import java.nio.file.Path;
  * The setting {@code ULLAGE_EVENTS}: {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=error:20ms]}.
  *
  * @param directory the directory of ring files
- * @param capacity bytes of a ring: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
+ * @param capacity the size of a ring in bytes: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
  * @param keepLevel events below it are dropped when the ring is half full, the others only when the ring is full
  * @param baseLevel the lowest level that is enabled while the sidecar raises none
  * @param patience which events wait for room in a full ring, and for how long

@@ -73,7 +73,7 @@ final class Utf8 {
         return at;
     }
 
-    /** Writes the characters of s between two indices at an index. There is room. It returns the index after the last byte. */
+    /** Writes the characters of s from one index to another into an array, which has room. It returns the index after them. */
     static int put(CharSequence s, int from, int end, byte[] to, int at) {
         for (int i = from; i < end; i++) {
             char unit = s.charAt(i);

@@ -8,9 +8,9 @@ import org.apache.logging.log4j.core.filter.AbstractFilter;
 import org.apache.logging.log4j.message.Message;
 
 /**
- * Accepts the levels that the sidecar raised, at any level of the logger except OFF. It changes no logger, so nothing
- * has to be restored. For each form of a call, Log4j calls one of these methods. Without them, it would create an
- * array of parameters.
+ * Accepts events of the levels to which the sidecar raised a logger, unless the logger's own level is OFF. It changes
+ * no logger, so nothing has to be restored. For each form of a call, Log4j calls one of these methods. Without them, it
+ * would create an array of parameters.
  */
 final class RaisedLevels extends AbstractFilter {
     private final EventLog log;

@@ -38,7 +38,7 @@ import org.apache.logging.log4j.util.TriConsumer;
  * as further lines; {@link Line} describes the form. The context is the thread's map, its stack as {@code ndc=…}, and
  * {@code level=…} for a level that the application defines. The ring is that of {@link EventLog#get()}.
  *
- * <p>While there is no ring, events go to the appenders that its {@code <AppenderRef>} elements name or, without any,
+ * <p>While there is no ring, events go to the appenders that the {@code <AppenderRef>} elements name or, without any,
  * to the console. Log4j's status logger reports the beginning and the end of this time, and the number of these
  * events.
  *
@@ -49,7 +49,7 @@ import org.apache.logging.log4j.util.TriConsumer;
  * without a throwable, it allocates no more than Log4j itself. Any number of threads, including virtual ones, can log
  * at the same time.
  *
- * <p>While the sidecar raises a level of all or some loggers, these loggers log it unless they are off. Other
+ * <p>While the sidecar raises all or some loggers to a level, they log events of this level unless they are off. Other
  * appenders get these events, too, unless they have a filter that excludes them.
  */
 @Plugin(name = "Ullage", category = Core.CATEGORY_NAME, elementType = Appender.ELEMENT_TYPE, printObject = true)

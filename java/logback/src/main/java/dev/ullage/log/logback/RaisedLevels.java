@@ -8,8 +8,8 @@ import dev.ullage.log.EventLog;
 import org.slf4j.Marker;
 
 /**
- * Accepts the levels that the sidecar raised, at any level of the logger except OFF. It changes no logger, so nothing
- * has to be restored.
+ * Accepts events of the levels to which the sidecar raised a logger, unless the logger's own level is OFF. It changes
+ * no logger, so nothing has to be restored.
  */
 final class RaisedLevels extends TurboFilter {
     private final EventLog log;

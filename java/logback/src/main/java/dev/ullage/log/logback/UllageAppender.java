@@ -25,7 +25,7 @@ import org.slf4j.event.KeyValuePair;
  * Writes Logback's events into ullage's ring as {@code [thread] logger {mdc and key-values} <markers> message}, with
  * a stack trace as further lines; {@link Line} describes the form. The ring is that of {@link EventLog#get()}.
  *
- * <p>While there is no ring, events go to the appenders that its {@code <appender-ref>} elements name or, without
+ * <p>While there is no ring, events go to the appenders that the {@code <appender-ref>} elements name or, without
  * any, to the console. Logback's status reports the beginning and the end of this time, and the number of these
  * events.
  *
@@ -36,7 +36,7 @@ import org.slf4j.event.KeyValuePair;
  * and throwable, it allocates no more than Logback itself. Any number of threads, including virtual ones, can log at
  * the same time.
  *
- * <p>While the sidecar raises a level of all or some loggers, these loggers log it unless they are off. Other
+ * <p>While the sidecar raises all or some loggers to a level, they log events of this level unless they are off. Other
  * appenders get these events, too, unless they have a ThresholdFilter that excludes them.
  */
 public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> implements AppenderAttachable<ILoggingEvent> {
@@ -159,7 +159,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         return line;
     }
 
-    /** Whether events may have several markers, and key-values. In Logback 1.2 they cannot. */
+    /** Whether events may have several markers and key-values. Events of Logback 1.2 cannot. */
     private static final boolean FLUENT = isFluent();
 
     private static boolean isFluent() {
