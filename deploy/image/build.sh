@@ -3,20 +3,20 @@
 # program:
 #   build.sh tar [NAME...]     bin/ullage.tar and bin/ullage-injector.tar, without
 #                              a daemon
-#   build.sh docker [NAME...]  the same into docker, podman or buildah, by the
-#                              Dockerfile
+#   build.sh docker [NAME...]  the same images in docker, podman or buildah, from
+#                              the Dockerfile
 #   build.sh program NAME OS/ARCH...
 #                              bin/OS-ARCH/NAME, for Windows with .exe
 # From the environment:
-#   OUT                directory that is written to (default: bin)
+#   OUT                output directory (default: bin)
 #   VERSION            tag of the images (default: git describe)
-#   REVISION           commit (default: that of the checkout, with -dirty where
+#   REVISION           commit (default: the commit of the checkout, with -dirty if
 #                      files differ from it)
 #   SOURCE_DATE_EPOCH  time of the files (default: of the commit)
-#   ARCH               architectures of the archives, with commas between
+#   ARCH               architectures of the archives, separated by commas
 #                      (default: the machine's)
-#   IMAGE_PREFIX       what comes before the names, such as registry.example/team/
-#                      (default: localhost/, which no node ever pulls from)
+#   IMAGE_PREFIX       prefix of the images' names, such as registry.example/team/
+#                      (default: localhost/, from which no node ever pulls)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -25,9 +25,9 @@ revision=${REVISION:-$(git describe --always --abbrev=40 --exclude '*' --dirty 2
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 arch=${ARCH:-$(go env GOARCH)}
 out=${OUT:-bin}
-tag=${version//+/-} # a version may have a plus, a tag may not
+tag=${version//+/-} # a version may contain a plus, but a tag may not
 
-# The binaries have the same in them: a build context has no .git.
+# Both kinds of builds stamp the binaries with the same values. They are passed in, because a build context has no .git.
 stamps="-X main.version=$version
     -X github.com/ullage/ullage/internal/base/build.revision=$revision
     -X github.com/ullage/ullage/internal/base/build.committed=$SOURCE_DATE_EPOCH"
@@ -55,7 +55,7 @@ tar_image() {
     local name=$1 a
     for a in ${arch//,/ }; do program "$name" "linux/$a"; done
     local more=()
-    if [ "$name" = ullage ]; then # 'ullage adopt' in an ephemeral container runs as any user, and has no volume
+    if [ "$name" = ullage ]; then # 'ullage adopt' in an ephemeral container runs as any user and has no volume
         mkdir -p "$out/empty"
         chmod 1777 "$out/empty"
         more=("$out/empty=/tmp")
@@ -71,7 +71,7 @@ tar_image() {
         "$out/linux-{arch}/$name=/usr/local/bin/$name" LICENSE=/LICENSE ${more[@]+"${more[@]}"}
 }
 
-# builder prints the first of the programs that works here.
+# builder prints the first of docker, podman and buildah that works here.
 builder() {
     local program
     for program in docker podman buildah; do

@@ -6,9 +6,9 @@ import (
 )
 
 // plainIntro is the text before the manifest for users without helm.
-const plainIntro = `# The injector, for kubectl apply -f: what helm template makes of charts/ullage
-# with its default values. Replace registry.example, twice, by the registry that
-# has your images. To change anything else, use helm, or edit the settings in the
+const plainIntro = `# The injector, for kubectl apply -f: the output of helm template for charts/ullage
+# with its default values. In two places, replace registry.example with the registry
+# that has your images. To change anything else, use helm, or edit the settings in the
 # ConfigMap here. Helm adopts what was applied: helm install ullage charts/ullage
 # --namespace ullage-system --set registry=NAME takes it over.
 apiVersion: v1

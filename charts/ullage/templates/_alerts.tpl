@@ -1,7 +1,7 @@
 {{/*
-The alerts, by the group of rules that they are in. The template prometheusrule.yaml
-adds what all of them have: the labels of the values and the link to the runbook.
-What Prometheus expands itself is in variables here, since helm would expand it first.
+The alerts, by group of rules. The template prometheusrule.yaml adds what all alerts
+have: the labels from the values and the link to the runbook. Expressions for Prometheus
+are in variables here, because helm would expand them first.
 */}}
 {{- define "ullage.alerts" -}}
 {{- $by := "by (namespace, pod, container)" -}}
@@ -11,8 +11,8 @@ What Prometheus expands itself is in variables here, since helm would expand it 
 {{- $share := "{{ humanizePercentage $value }}" -}}
 {{- $webhooks := "\".+[.]injector[.]ullage[.]dev\"" -}}
 ullage-lines:
-  # A series that is younger than the window counts from zero: with the first
-  # sample after the first drop, increase() would see nothing.
+  # A series that is younger than the window counts from zero: its first sample comes
+  # after the first drop, so increase() would see nothing.
   - alert: UllageLinesDropped
     expr: |-
       sum {{ $by }} (
@@ -156,9 +156,9 @@ ullage-injector:
     annotations:
       summary: The certificate of the injector {{ "{{ $labels.namespace }}/{{ $labels.pod }}" }} has not been renewed.
       description: API servers refuse an expired certificate, and pods then start without a sidecar, or not at all (webhook.failurePolicy).
-  # An API server counts in a metric of its own what it let through unseen. The series of
-  # a webhook begins with its first failure, and so counts from zero while it is younger
-  # than the window.
+  # An API server has its own metric of the requests that it admitted without a review. The
+  # series of a webhook begins with its first failure, and so counts from zero while it is
+  # younger than the window.
   - alert: UllagePodsWithoutSidecar
     expr: |-
       sum by (namespace, reason) (increase(ullage_injector_refusals_total[10m])) > 0
@@ -175,8 +175,8 @@ ullage-injector:
 {{- end }}
 
 {{/*
-How long before its end a certificate should have been replaced, in seconds: a week,
-and at most a sixth of the lifetime. A renewal is due at a third of it.
+How many seconds before its expiry a certificate should have been replaced: a week, but
+at most a sixth of the lifetime. It is renewed when a third of the lifetime is left.
 */}}
 {{- define "ullage.certificateSeconds" -}}
 {{- $week := mul 7 24 3600 -}}

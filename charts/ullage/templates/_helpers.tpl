@@ -1,6 +1,6 @@
 {{/*
-The name that begins those of all objects: the release's, with "ullage" in it.
-With "-injector" it is that of a Service, which has 63 characters at most.
+The prefix of the names of all objects: the release's name, with "ullage" in it.
+With "-injector", it is the name of a Service, which has 63 characters at most.
 */}}
 {{- define "ullage.name" -}}
 {{- $name := .Values.fullnameOverride | default .Release.Name -}}
@@ -16,8 +16,8 @@ With "-injector" it is that of a Service, which has 63 characters at most.
 {{- end }}
 
 {{/*
-The Secret with the webhook's certificate. That of cert-manager is another one
-than the self-made, which is of another type and goes when it is not used.
+The Secret with the webhook's certificate. cert-manager's Secret has another name than
+the self-made one, which has another type and is deleted when it is not used.
 */}}
 {{- define "ullage.certificateSecret" -}}
 {{- if .Values.certificates.certManager.enabled -}}
@@ -37,12 +37,12 @@ than the self-made, which is of another type and goes when it is not used.
 {{- if not (or .Values.certificates.certManager.enabled .Values.certificates.secretName) }}true{{ end -}}
 {{- end }}
 
-{{/* "true" if the injector speaks to the API; else empty. */}}
+{{/* "true" if the injector uses the API; else empty. */}}
 {{- define "ullage.usesAPI" -}}
 {{- if or (include "ullage.selfMade" .) .Values.events.enabled }}true{{ end -}}
 {{- end }}
 
-{{/* What selects the injector's pods. It can't be changed by an upgrade. */}}
+{{/* The labels that select the injector's pods. An upgrade can't change them. */}}
 {{- define "ullage.selectorLabels" -}}
 app.kubernetes.io/name: ullage-injector
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
@@ -54,8 +54,8 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{/*
-The labels of an object: (dict "root" $ "name" NAME "more" LABELS "value" WHERE), of
-which LABELS are the user's, from the value WHERE.
+The labels of an object: (dict "root" $ "name" NAME "more" LABELS "value" WHERE). LABELS
+are the user's labels, from the value WHERE.
 */}}
 {{- define "ullage.objectLabels" -}}
 {{- $own := dict "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service
@@ -69,8 +69,8 @@ which LABELS are the user's, from the value WHERE.
 {{- end }}
 
 {{/*
-The chart's own labels, the user's, and those of commonLabels. A label of the chart's
-that the user could change would no longer select what it must.
+The chart's own labels, the user's, and those of commonLabels. If users could change one
+of the chart's labels, it would no longer select what it must.
 */}}
 {{- define "ullage.mergedLabels" -}}
 {{- $own := merge (dict "app.kubernetes.io/name" .name "app.kubernetes.io/instance" .root.Release.Name "app.kubernetes.io/part-of" "ullage") .own -}}
@@ -91,7 +91,7 @@ that the user could change would no longer select what it must.
 
 {{/*
 A reference to an image: (dict "image" .Values.image "root" $). Without a registry
-it would be one of docker.io, where anyone may have taken the name.
+it would mean docker.io, where anyone may have taken the name.
 */}}
 {{- define "ullage.image" -}}
 {{- $name := .image.repository -}}
@@ -108,7 +108,7 @@ it would be one of docker.io, where anyone may have taken the name.
 {{- end -}}
 {{- end }}
 
-{{/* What the `restricted` Pod Security Standard wants of a container, and more. */}}
+{{/* What the `restricted` Pod Security Standard requires of a container, and more. */}}
 {{- define "ullage.containerSecurityContext" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -155,9 +155,9 @@ A security context or a probe of the chart's, with the user's fields in place of
 {{- end }}
 
 {{/*
-Namespaces of which no pod is injected: kube-system, and the injector's own.
-Many install into "default" without a thought, with their pods beside it, so
-that one stays in; the injector's own pods are told by their labels.
+Namespaces whose pods are never injected: kube-system and the injector's own. "default"
+is never in the list, because many install the injector there without a thought, next to
+their own pods; the injector's pods are recognized by their labels.
 */}}
 {{- define "ullage.excludedNamespaces" -}}
 - kube-system
