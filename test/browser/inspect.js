@@ -8,7 +8,7 @@
   };
   const visible = (el) => el.checkVisibility({ opacityProperty: true, visibilityProperty: true });
 
-  // The clip of an element: what its scrolling or hiding ancestors leave of it.
+  // The visible part of an element: what its scrolling or hiding ancestors leave of it.
   const clip = (el) => {
     let box = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
     for (let up = el; up && up !== document.documentElement; up = up.parentElement) {
@@ -38,7 +38,7 @@
   }
   if (texts.length === 0) fault('the page shows no text');
 
-  // No text lies on another one. Lines of text may touch: their boxes are higher than their letters.
+  // No two texts overlap. Lines of text may touch: their boxes are taller than their letters.
   texts.sort((a, b) => a.top - b.top);
   for (let i = 0; i < texts.length; i++) {
     const a = texts[i];
@@ -63,7 +63,7 @@
         getComputedStyle(el).textOverflow !== 'ellipsis') fault('text is cut off: ' + name(el));
   }
 
-  // Text can be read on what is behind it: WCAG 2, 1.4.3, contrast of 4.5, and of 3 for large text.
+  // Text is readable on its background: WCAG 2, 1.4.3, contrast of 4.5, and of 3 for large text.
   const rgba = (css) => {
     const canvas = rgba.canvas || (rgba.canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true }));
     canvas.clearRect(0, 0, 1, 1);
@@ -98,7 +98,7 @@
     if (size < 10) fault('text of ' + size + ' px: ' + name(el));
   }
 
-  // A mark that is drawn has a size, lies in its picture, and no figure is a mistake of arithmetic.
+  // Each mark is inside its picture, and no attribute or text is the result of a failed calculation.
   for (const el of document.querySelectorAll('svg rect, svg circle, svg path, svg line, svg polyline')) {
     if (!visible(el)) continue;
     for (const { name: key, value } of el.attributes) {
@@ -112,7 +112,7 @@
     if (/\b(NaN|undefined|Infinity|\[object)\b/.test(el.textContent) && el.childElementCount === 0) fault('a mistake is shown: ' + name(el));
   }
 
-  // Whoever cannot see the page can still use it.
+  // People who cannot see the page can still use it.
   if (!page.lang) fault('the page names no language');
   if (!document.title) fault('the page has no title');
   if (document.querySelectorAll('h1').length !== 1) fault('the page has ' + document.querySelectorAll('h1').length + ' h1');

@@ -1,6 +1,6 @@
 // What the page shows of problems, pauses, levels, losses, sinks and streams.
 
-const ROWS = 10;     // of the tables of pauses and gaps
+const ROWS = 10;     // in the tables of pauses and gaps
 const STREAMS = 20;
 
 function pauses(recent, now) {
@@ -48,7 +48,7 @@ function losses(s, recent) {
       LEVELS.filter((level) => (g.byLevel || {})[level] > 0).map((level) => count(g.byLevel[level]) + ' ' + level).join(', ')]));
 }
 
-// problems lists what is wrong now, and first of all what ended a JVM, and that one crashed.
+// problems lists what is wrong now. It begins with what ended a JVM and with crashes of JVMs.
 function problems(s) {
   const all = [];
   const last = s.destinationErrors || {};

@@ -1,6 +1,6 @@
-// Two kinds of charts. Their labels are HTML around the picture, so that these never shrink with it.
+// Two kinds of charts. Their labels are HTML around the picture, so that they never shrink with it.
 
-// The picture's own units, whatever its size on the screen is.
+// The picture's own units, whatever its size on the screen.
 const WIDTH = 1000, HEIGHT = 100;
 
 // frame puts a picture and its axes into a figure. The label is what a screen reader reads.

@@ -1,4 +1,4 @@
-// Texts of figures, each with its unit, and the building of elements. Nothing here reads HTML.
+// Formats figures with their units and builds elements. Nothing here parses HTML.
 
 // count writes a whole number: 12,345.
 function count(n) { return Math.round(n || 0).toLocaleString('en'); }
@@ -39,7 +39,7 @@ function clock(time) {
   return at.toDateString() === new Date().toDateString() ? text : at.toLocaleDateString('sv') + ' ' + text;
 }
 
-// make returns an element with children: nodes, or texts, which stay texts.
+// make returns an element with children: nodes, or strings, which are inserted as text.
 function make(tag, attributes, ...children) {
   const svg = ['svg', 'path', 'line', 'title'].includes(tag);
   const el = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
@@ -48,12 +48,12 @@ function make(tag, attributes, ...children) {
   return el;
 }
 
-// alarm is a text that stands out. The pointer shows why, if that is given.
+// alarm returns a text that stands out. Hovering over it shows why, if that is given.
 function alarm(text, why) { return make('strong', why ? { class: 'bad-text', title: why } : { class: 'bad-text' }, text); }
 
 const byId = (id) => document.getElementById(id);
 
-// show sets the text of an element, if it is another one: a screen reader repeats what is written.
+// show sets the text of an element only if the text changes: a screen reader repeats what is written.
 function show(id, text) { if (byId(id).textContent !== text) byId(id).textContent = text; }
 
 // list fills a dl with pairs of a name and a text; a pair without a text is left out.
@@ -62,10 +62,10 @@ function list(id, pairs) {
     [make('dt', {}, name), make('dd', bad ? { class: 'bad-text' } : {}, text)]));
 }
 
-// table fills a table with a head and rows. A column whose name begins with # has figures, one with ~ has
-// texts that may be long. Without rows the table is hidden, with what is around it. Where the table is
-// too narrow for columns, the style puts each cell behind the name of its column; the roles keep it a
-// table for screen readers.
+// table fills a table with a head and rows. A column has figures if its name begins with #, and texts that
+// may be long if its name begins with ~. Without rows, the table and its parent are hidden. If the table is
+// too narrow for columns, the style puts each cell after the name of its column; the roles keep it a table
+// for screen readers.
 function table(id, head, rows) {
   const el = byId(id);
   el.parentElement.hidden = rows.length === 0;

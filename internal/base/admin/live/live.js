@@ -1,7 +1,7 @@
-// Asks the sidecar every two seconds while the page is visible, and shows the answers. Every text that
-// comes from there is set as text.
+// Asks the sidecar every two seconds while the page is visible, and shows the answers. Text from the sidecar
+// is inserted only as text, never as HTML.
 
-const EVERY = 2000;   // milliseconds between two questions
+const EVERY = 2000;   // milliseconds from one answer to the next request
 const PATIENCE = 5000;
 const KEPT = 300;     // samples of the charts: ten minutes
 const LEVELS = ['error', 'warning', 'info', 'debug', 'trace', 'unknown'];
@@ -22,7 +22,7 @@ async function refresh() {
   asking = true;
   let answers;
   try {
-    const status = await ask('status'); // one after the other: a page needs one connection
+    const status = await ask('status'); // one after the other: a page then needs only one connection
     answers = [status, await ask('recent')];
   } catch (problem) {
     state('no answer from the sidecar; the figures are old', 'bad');
@@ -59,7 +59,7 @@ function render(status, recent) {
   show('build', 'version ' + status.version + ', up ' + duration(status.uptimeSeconds) + ', reads ' + status.source + ', persists in ' + status.destination);
 }
 
-// sample keeps what rates and charts are made of. A sidecar that started again counts from zero.
+// sample keeps the figures for rates and charts. A sidecar that started again counts from zero.
 function sample(s) {
   const last = samples[samples.length - 1];
   if (last && s.uptimeSeconds <= last.up) { samples = []; rates = []; }
@@ -68,7 +68,7 @@ function sample(s) {
   if (samples.length > 1) rates = rates.concat({ t: Date.now(), v: rate((one) => one.lines, 1) }).slice(-KEPT);
 }
 
-// rate is what a count grew by each second, over so many samples back.
+// rate returns by how much a count grew per second over the given number of samples.
 function rate(of, back) {
   const to = samples[samples.length - 1], from = samples[Math.max(0, samples.length - 1 - back)];
   return to.up > from.up ? Math.max(0, (of(to) - of(from)) / (to.up - from.up)) : 0;
@@ -76,12 +76,12 @@ function rate(of, back) {
 
 const perSecond = (v) => (v > 0 && v < 10 ? v.toFixed(1) : count(v)) + ' lines/s';
 
-// Parts of the budget, in per cent, past which the backlog is compressed, lines below --keep-level are
-// dropped, and all lines are.
+// Percentages of the budget. Above the first, the backlog is compressed; above the second, lines below
+// --keep-level are dropped; above the third, all lines are dropped.
 const MARKS = { spool: 25, discard: 60, drop: 85 };
 
 function space(s) {
-  const share = s.budgetBytes > 0 ? Math.min(100, 100 * s.budgetUsedBytes / s.budgetBytes) : 0; // lines are dropped by this, whatever is free of the tmpfs
+  const share = s.budgetBytes > 0 ? Math.min(100, 100 * s.budgetUsedBytes / s.budgetBytes) : 0; // this decides when lines are dropped, however much of the tmpfs is free
   const text = 'of ' + bytes(s.budgetBytes) + ' used, ' + Math.round(share) + NBSP + '%';
   show('used', bytes(s.budgetUsedBytes));
   show('used-share', text);

@@ -7,7 +7,7 @@
     "jvm-full": "JVM’s disk was full", missing: "segments missing", unreadable: "not readable", hole: "hole: memory reclaimed", restart: "another JVM",
     raised: "level raised", missed: "archives overwritten unread", truncated: "file truncated", crash: "JVM crashed", sidecar: "sidecar started again",
     saved: "withheld lines saved"};
-  // One form for each kind, so that color is not needed to tell them apart.
+  // One shape for each kind, so that color is not needed to tell the kinds apart.
   const FORMS = {young: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", full: "M-3.5-3.5h7v7h-7z", degenerated: "M0-4.5L4.5 0L0 4.5L-4.5 0z",
     concurrent: "M0-4L4 3H-4z", safepoint: "M0 4L4-3H-4z", stall: "M-1.5-4.5h3v9h-3z"};
 
@@ -22,13 +22,13 @@
   const duration = s => s >= 1 ? digits(s) + " s" : s >= 1e-3 ? digits(s * 1e3) + " ms" : digits(s * 1e6) + " µs";
   const plain = s => s >= 1 ? +s.toPrecision(3) + " s" : s >= 1e-3 ? +(s * 1e3).toPrecision(3) + " ms" : +(s * 1e6).toPrecision(3) + " µs";
 
-  // A step of the axis of time that leaves room for its labels.
+  // The steps of the time axis. The axis uses the first one that leaves room for its labels.
   const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 28800, 43200,
     86400, 172800, 604800, 2592000, 31536000];
   const step = (span, room) => STEPS.find(s => span / s <= room) || Math.pow(10, Math.ceil(Math.log10(span / room)));
   const iso = t => new Date(Math.round(t * 1000)).toISOString();
   const timeText = (t, dated) => dated ? iso(t).replace("T", " ") : +t.toFixed(3) + " s";
-  // A label shows the date only if the axis has several of them.
+  // A label shows the date only if the axis spans several dates.
   const tickText = (t, by, dated, day) => {
     if (!dated) return +t.toFixed(3) + " s";
     if (by >= 86400) return iso(t).slice(0, 10);
@@ -78,7 +78,7 @@
       make("title", {}, r, b.text);
     }
     for (const s of data.series) {
-      const best = new Map(); // the longest of each two pixels
+      const best = new Map(); // the longest within every two pixels
       for (const p of s.points) {
         if (p.t < view.from || p.t > view.to) continue;
         const column = Math.floor(X(p.t) / 2), old = best.get(column);
