@@ -10,7 +10,7 @@ missing=()
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# A JDK: the tests compile Java and attach with jcmd. Its release file tells the version without starting a JVM.
+# A JDK: the tests compile Java and attach with jcmd. Its release file shows the version without starting a JVM.
 jdk_version() {
     local home
     home=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
@@ -20,7 +20,7 @@ if ! { has java && has javac && has jcmd && [ "$(jdk_version)" -ge 17 ] 2>/dev/n
     missing+=(openjdk-17-jdk-headless)
 fi
 
-# The standard tools must be able to read what we write.
+# Standard tools must be able to read what ullage writes.
 has zstd || missing+=(zstd)
 has gzip || missing+=(gzip)
 # The documented commands that a test runs use it.
@@ -35,7 +35,7 @@ has mkfs.ext4 || missing+=(e2fsprogs)
 has strace || missing+=(strace)
 
 if [ "$purpose" != evidence ]; then
-    # Some servers for tests of the sinks get another clock.
+    # Some servers for tests of the sinks run with another clock.
     has faketime || missing+=(faketime)
     # DuckDB, which reads a bucket, is installed into a virtual environment.
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The cluster for the tests: see README.md beside it.
+# The cluster for the tests: see README.md in this directory.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$here/local.sh"
@@ -7,16 +7,16 @@ set -euo pipefail
 . "$here/kind.sh"
 
 usage="usage: cluster.sh COMMAND
-  up [--try]    start a cluster, or use the one that there is; for test/try
+  up [--try]    start a cluster, or use the one that is up; --try is for test/try
   down          remove the cluster that 'up' started
-  status        say whether it works
-  load FILE...  give image archives to it
+  status        report whether it works
+  load FILE...  load image archives into it
   arch          print the architecture of its nodes, as Go calls it
   node-image    print the node image that kind publishes for the pinned version
   kubeconfig    print the path of its kubeconfig
   env           print settings for a shell: eval \"\$(cluster.sh env)\"
-CLUSTER=local, kind or existing says which; empty means the first of: the one
-that 'up' started last, the one that KUBECONFIG names, kind, local."
+CLUSTER=local, kind or existing selects the cluster. If it is empty, the first of
+these is used: the one that 'up' started last, the one in KUBECONFIG, kind, local."
 
 # kube is kubectl on the chosen cluster. A hanging server is a failure.
 kube() { kubectl --kubeconfig="$(kubeconfig)" --request-timeout=10s "$@"; }
@@ -49,7 +49,7 @@ pick() {
 lock() {
     mkdir -p "$cache"
     exec 9>"$cache/lock"
-    has flock || return 0 # macOS has none, and no two who work on one cluster
+    has flock || return 0 # macOS has no flock, but there only one person uses a cluster
     flock -w 1800 9 || fail "another cluster.sh has been at work for half an hour: $cache/lock"
 }
 
@@ -101,7 +101,7 @@ up)
     say "cluster: $cluster"
     started=$(cat "$cache/cluster" 2>/dev/null || echo "$cluster")
     [ "$started" = "$cluster" ] || fail "the one that was started last is $started: CLUSTER=$started cluster.sh down"
-    echo "$cluster" >"$cache/cluster" # before anything is started, for 'down'
+    echo "$cluster" >"$cache/cluster" # written before anything is started, so that 'down' finds it
     note_try "${1:-}"
     "${cluster}_up"
     echo "export KUBECONFIG=$(kubeconfig)"

@@ -26,12 +26,12 @@ fail() {
     exit 1
 }
 
-# not_started: the next command may choose another cluster, and test/try has started none.
+# not_started records that no cluster is started: the next command may choose another, and try-down removes none.
 not_started() { rm -f "$cache/cluster" "$cache/try"; }
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# clock prints the time in seconds, as exactly as this bash can: before version 5, in whole seconds.
+# clock prints the time in seconds, as precisely as this bash can: before version 5, in whole seconds.
 clock() { echo "${EPOCHREALTIME:-$SECONDS}"; }
 
 # seconds_since START prints the seconds since a result of clock, with one decimal.
@@ -44,7 +44,7 @@ sha256() { if has sha256sum; then sha256sum; else shasum -a 256; fi | cut -c-64;
 # before they could remove them.
 remove_abandoned() { find "${1%/*}" -maxdepth 1 -type d -name "${1##*/}.*" -mmin +120 -exec rm -rf {} +; }
 
-# limited SECONDS COMMAND... ends a command that takes longer. macOS has no timeout: there it does not.
+# limited SECONDS COMMAND... ends a command that takes longer. On macOS, which has no timeout, it does not.
 limited() {
     if has timeout; then timeout "$@"; else "${@:2}"; fi
 }
@@ -59,7 +59,7 @@ wait_for() {
     done
 }
 
-# need COMMAND=PACKAGE... installs the packages of missing commands (or absolute paths). If it cannot, it says what to
+# need COMMAND=PACKAGE... installs the packages of missing commands (or absolute paths). If it cannot, it prints what to
 # install.
 need() {
     local pair missing=()

@@ -1,12 +1,12 @@
-# CLUSTER=kind: a node in a container. To be sourced by cluster.sh.
+# CLUSTER=kind: a node in a container. cluster.sh sources this file.
 # shellcheck shell=bash
 #
 # It uses the node image that kind publishes or, if that cannot be pulled, an image built here (kind-node.sh). It uses
-# a Docker or else a podman that answers, or starts its own Docker, without systemd.
+# a running Docker or, if there is none, a running podman. Otherwise it starts its own Docker, without systemd.
 
 kind_name=ullage
 kind_kubeconfig=$cache/kind.kubeconfig
-kind_record=$cache/kind.node # the id of the node container that kind_up created, or creating
+kind_record=$cache/kind.node # the id of the node container that kind_up created, or "creating"
 docker_dir=$cache/docker
 docker_socket=$docker_dir/docker.sock
 node_image=ullage-kind-node:$kubernetes_version
@@ -29,7 +29,7 @@ use_engine() {
 # published_image prints the node image that was tested with this release of kind.
 published_image() {
     local dir
-    # This uses awk, because the sed of BSD and macOS lacked \t for decades.
+    # This uses awk, because the sed of BSD and macOS did not know \t for decades.
     dir=$(cd "$here/kubernetes" && go mod download -json "sigs.k8s.io/kind@$kind_version" | awk -F'"' '$2 == "Dir" { print $4 }')
     awk -F'"' '/^const Image = / { print $2 }' "$dir/pkg/apis/config/defaults/image.go"
 }
@@ -93,7 +93,7 @@ kind_remove() {
     if grep -qx "$kind_name" <<<"$clusters"; then
         record=$(cat "$kind_record" 2>/dev/null || true)
         if [ -z "$record" ] || { [ "$record" != creating ] && [ "$record" != "$(kind_node)" ]; }; then
-            not_started # this one is not ours
+            not_started # this cluster is not ours
             fail "the kind cluster $kind_name was not created with the cache $cache, and stays" \
                 "if nobody needs it: kind delete cluster --name $kind_name; else choose another cluster: CLUSTER=local or CLUSTER=existing"
         fi

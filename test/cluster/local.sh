@@ -10,7 +10,7 @@
 
 state=$cache/local
 socket=$state/containerd.sock
-second=$state/second # the directory of the second node, as $state is of the first
+second=$state/second # the directory of the second node, as $state is the directory of the first
 second_cgroup=ullage-second
 bridge=ullage0
 node_ip=10.244.0.1 # also the gateway of the pods
@@ -79,7 +79,7 @@ local_need() {
 # daemons are all daemons that local_start starts.
 daemons=(containerd containerd2 etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubelet2 kube-proxy cluster-dns)
 
-# local_alive: without one of its daemons, a cluster may answer, but do nothing.
+# local_alive: if one of its daemons has ended, a cluster may answer but do nothing.
 local_alive() {
     local name
     [ -f "$state/ready" ] || return 1
@@ -95,11 +95,11 @@ local_up() {
     fi
     local_refuse_node
     "$here/build.sh"
-    local_down # what a crash or a restart of the machine has left
+    local_down # removes what a crash or a restart of the machine has left
     local begin=$(clock)
     mkdir -p "$state"
-    # A shared mount, because a kubelet's directory must allow propagation and / may not. It also needs only one
-    # umount -R for everything mounted below.
+    # A shared mount, because mounts must propagate from a kubelet's directory, which / may not allow. Everything
+    # mounted below it then also needs only one umount -R.
     mount --bind "$state" "$state"
     mount --make-rshared "$state"
     mkdir -p "$state"/{pids,log,pki,cni,kubelet,etcd} "$second/kubelet"
@@ -124,10 +124,9 @@ local_network() {
     ip link add "$bridge" type bridge || fail "the kernel makes no bridge, see above: modprobe bridge"
     ip addr add "$node_ip/24" dev "$bridge"
     ip link set "$bridge" up
-    # The host must reach services too, also without a default route.
+    # The host must reach services too, even without a default route.
     ip route add "$service_cidr" dev "$bridge"
-    # Without br_netfilter, if a service has its pod on the same bridge, the answer bypasses the translation of
-    # addresses.
+    # Without br_netfilter, if a service's pod is on the same bridge, its answer bypasses the translation of addresses.
     modprobe br_netfilter 2>/dev/null || true
     sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1 ||
         fail "the kernel lacks br_netfilter, that services need: modprobe br_netfilter"
@@ -135,7 +134,7 @@ local_network() {
     for limit in max_user_instances=8192 max_user_watches=524288; do
         [ "$(sysctl -n "fs.inotify.${limit%=*}")" -ge "${limit#*=}" ] || sysctl -qw "fs.inotify.$limit"
     done
-    # If Docker ran, it has left the policy of FORWARD at DROP.
+    # If Docker has run, the policy of FORWARD is still DROP.
     iptables -I FORWARD -i "$bridge" -j ACCEPT
     iptables -I FORWARD -o "$bridge" -j ACCEPT
 }
@@ -165,7 +164,7 @@ users: [{name: admin, user: {client-certificate: "$state/pki/admin.crt", client-
 contexts: [{name: local, context: {cluster: local, user: admin}}]
 current-context: local
 EOF
-    # This uses isGateway and a route, because isDefaultGateway fails together with a route: "file exists".
+    # This uses isGateway and a route, because isDefaultGateway in addition to a route fails with "file exists".
     cat >"$state/cni/10-bridge.conflist" <<EOF
 {"cniVersion": "0.4.0", "name": "ullage", "plugins": [
   {"type": "bridge", "bridge": "$bridge", "isGateway": true, "ipMasq": true, "hairpinMode": true,

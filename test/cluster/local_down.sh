@@ -39,7 +39,7 @@ local_refuse_node() {
     trace=$(other_node) || return 0
     if [ ! -d "$state" ]; then
         not_started
-        local_refuse_bridge # whose kubelets that are
+        local_refuse_bridge # reports whose kubelets these are
     fi
     fail "this machine is a node of another Kubernetes already: $trace" \
         "use that cluster with CLUSTER=existing, a node in a container with CLUSTER=kind, or another machine"
@@ -49,7 +49,7 @@ local_refuse_node() {
 boot() { cat /proc/sys/kernel/random/boot_id; }
 
 # local_down removes all processes, mounts, interfaces, rules and files that local_up created. It works in any state,
-# also after a crash or a restart of the machine.
+# even after a crash or a restart of the machine.
 local_down() {
     [ -d "$state" ] || return 0
     mkdir -p "$state"/{pids,log}
@@ -83,7 +83,7 @@ local_clean_shared() {
     remove_cgroups kubepods
 }
 
-# remove_cgroups NAME removes the empty cgroups of that name, with those below them.
+# remove_cgroups NAME removes the empty cgroups of that name and the cgroups below them.
 remove_cgroups() { find /sys/fs/cgroup -depth -type d -path "*/$1*" -exec rmdir {} + 2>/dev/null || true; }
 
 # local_sweep DIR NAME asks the container runtime of a node to remove the pods. If the runtime has ended, it is

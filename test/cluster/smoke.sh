@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# smoke.sh checks that the cluster can do what the tests need: a native sidecar, a tmpfs with a limit, the downward
-# API, services and their names, volumes, Java. The cluster must be up; smoke.sh leaves nothing in it.
+# smoke.sh checks that the cluster supports what the tests need: a native sidecar, a tmpfs with a limit, the downward
+# API, services and their names, volumes and Java. The cluster must be up; smoke.sh leaves nothing in it.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 eval "$("$here/cluster.sh" env)"
@@ -19,7 +19,7 @@ ok() {
 "$here/cluster.sh" load $("$here/images.sh")
 checked=$(clock)
 kubectl create namespace "$namespace" >/dev/null
-# The namespace refuses pods until it has its account.
+# The namespace refuses pods until it has its service account.
 wait_for 30 kube get serviceaccount default || fail "the namespace gets no service account: is the controller manager alive?"
 
 kube apply -f - >/dev/null <<'EOF'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# peers.sh DIR puts Debian's rsyslog and syslog-ng into DIR without installing them: as packages they exclude each
-# other, and each wants to be the machine's own logger. It fails without apt-get or a mirror.
+# peers.sh DIR puts Debian's rsyslog and syslog-ng into DIR without installing them: the packages conflict with
+# each other, and each would become the machine's own logger. It fails without apt-get or a mirror.
 set -euo pipefail
 
 dir=$1
