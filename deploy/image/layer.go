@@ -24,7 +24,7 @@ type fileCopy struct {
 }
 
 // parseCopy parses SOURCE=DESTINATION. It splits at the last "=", because only a source may
-// have a "=" in its name.
+// have an "=" in its name.
 func parseCopy(s string) (fileCopy, error) {
 	i := strings.LastIndexByte(s, '=')
 	if i <= 0 {

@@ -36,9 +36,9 @@ func parse(args []string, epoch string) (img image, out string, err error) {
 	fs := flag.NewFlagSet("image", flag.ContinueOnError)
 	fs.StringVar(&out, "out", "", "archive to write")
 	fs.StringVar(&img.tag, "tag", "", "name of the image: NAME:TAG")
-	arch := fs.String("arch", runtime.GOARCH, "architectures, with commas between; each replaces {arch} in the names of the sources")
+	arch := fs.String("arch", runtime.GOARCH, "architectures, separated by commas; each replaces {arch} in the names of the sources")
 	fs.StringVar(&img.user, "user", "", "numeric UID:GID to run as; root if empty")
-	entrypoint := fs.String("entrypoint", "", "program and arguments, with spaces between")
+	entrypoint := fs.String("entrypoint", "", "program and arguments, separated by spaces")
 	created := fs.String("created", epoch, "time of the image and of its files, in seconds since 1970; by default SOURCE_DATE_EPOCH, else 0")
 	fs.BoolVar(&img.gzip, "gzip", true, "compress the layers")
 	img.labels = map[string]string{}

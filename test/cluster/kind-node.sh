@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# kind-node.sh IMAGE makes a node image for kind where the published one can't be
-# pulled: Debian, the files of kind's own base image, and our binaries. Against
-# the published one it has Debian's containerd and runc, a bridge for pods
-# instead of kindnet, no CoreDNS and no provisioner of volumes. Needs root, and
-# the Docker of DOCKER_HOST. Done once: while the image exists nothing is done.
+# kind-node.sh IMAGE makes a node image for kind, for use if the published one can't
+# be pulled: Debian, the files of kind's own base image, and our binaries. Unlike
+# the published image, it has Debian's containerd and runc, a bridge for pods
+# instead of kindnet, no CoreDNS and no volume provisioner. kind-node.sh needs root
+# and the Docker of DOCKER_HOST. If the image exists and is up to date, it does
+# nothing.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -12,7 +13,7 @@ suite=bookworm
 packages=(systemd systemd-sysv dbus containerd runc containernetworking-plugins conntrack iptables nftables iproute2
     ethtool socat util-linux mount kmod procps jq ca-certificates curl)
 
-# What the image is made of is its label: another one is made anew.
+# The image's label is a digest of its inputs. If they have changed, the image is made again.
 made_of=$(cat "$0" "$bin/kubernetes.stamp" "$bin/kind.stamp" "$bin/pause.stamp" | sha256)
 [ "$(docker image inspect --format '{{.Config.Labels.made_of}}' "$node_image" 2>/dev/null)" != "$made_of" ] || exit 0
 
@@ -41,7 +42,7 @@ debian() {
     rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/* "$root"/usr/share/{doc,man,locale}/*
 }
 
-# As the Dockerfile of kind's base image has it.
+# kind_base does what the Dockerfile of kind's base image does.
 kind_base() {
     local files
     files=$(cd "$here/kubernetes" && go mod download -json "sigs.k8s.io/kind@$kind_version" | jq -r .Dir)/images/base/files
@@ -59,7 +60,7 @@ mkdir -p /etc/kubernetes/manifests /opt/cni/bin /etc/cni/net.d
 ln -sf /usr/bin/containerd /usr/local/bin/containerd
 cp /usr/lib/cni/{bridge,host-local,loopback,portmap} /opt/cni/bin/
 ctr oci spec | jq '.hooks.createContainer[.hooks.createContainer | length] |= . + {"path": "/kind/bin/mount-product-files.sh"} | del(.process.rlimits)' >/etc/containerd/cri-base.json
-# Root may lack CAP_SYS_RESOURCE, and then can't lower a score below its own.
+# Root may lack CAP_SYS_RESOURCE and then can't lower a score below its own.
 sed -i 's/restrict_oom_score_adj = false/restrict_oom_score_adj = true/' /etc/containerd/config.toml
 EOF
     cat >"$root/etc/cni/net.d/10-bridge.conflist" <<'EOF'
@@ -81,8 +82,8 @@ archive() {
     go run -C "$repo" ./deploy/image --gzip=false --out "$out" --tag "$name" "$@" >/dev/null
 }
 
-# control_plane_images makes one image of the control plane, and one more with
-# iptables in it, which kube-proxy runs.
+# control_plane_images makes one image with the control plane, and one for kube-proxy,
+# which also contains iptables.
 control_plane_images() {
     local name tree=$work/hyperkube proxy=$work/proxy
     mkdir -p "$tree/usr/local/bin" "$proxy/usr/sbin"
@@ -143,5 +144,5 @@ done_with "Kubernetes"
 tar -C "$root" --numeric-owner -c . | docker import --change 'ENV container=docker' \
     --change 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]' --change "LABEL made_of=$made_of" - "$node_image" >/dev/null
 done_with "image"
-# The one that had the name before.
+# Remove the image that had the name before.
 docker image prune --force --filter label=made_of >/dev/null
