@@ -49,7 +49,7 @@ public final class ClaimStress {
             FREE.add(this);
         }
 
-        /** Reads the ids of the first two records, in order, as one number; negative if anything is wrong. */
+        /** Returns the ids of the records, in order, as the digits of one number; negative if anything is wrong. */
         int read() {
             long position = memory.getLong(HEAD_AT);
             long tail = memory.getLong(TAIL_AT);

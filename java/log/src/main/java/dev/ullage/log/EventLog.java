@@ -21,17 +21,19 @@ import java.util.concurrent.atomic.AtomicLongArray;
  *
  * <p><b>Contract of all methods that log.</b> They never throw, take no lock and, unless their description says so,
  * do not allocate. They make a system call only to wait for room in a full ring, if the setting {@code wait} asks for
- * that. They return whether the event was kept. False means that the level is not enabled, that there is no ring,
- * that the thread has no stack left, or that the ring was too full for the level. In the last case, the event is
- * counted by level, and the sidecar writes the count into the log. A ring that is half full keeps only events of the
- * level {@code keep} (by default {@link #WARNING}) and above. A level outside of {@link #TRACE} to {@link #ERROR} is
- * treated as the nearest of these.
+ * that. If there is no ring, or the sidecar abandoned it, a call may also start a thread that creates another.
+ * The methods return whether the event was kept. False means that the level is not enabled, that there is no ring, that
+ * the thread has no stack left, or that the ring was too full for the level. In the last case, the event is counted by
+ * level, and the sidecar writes the count into the log. A ring that is half full keeps only events of the level
+ * {@code keep} (by default {@link #WARNING}) and above. A level outside of {@link #TRACE} to {@link #ERROR} is treated
+ * as the nearest of these.
  *
  * <p><b>Cost.</b> An event costs a call of {@link System#nanoTime()}, a compare-and-set and stores into memory that
- * is mostly in the processor's cache. Without a ring it costs the load of a field.
+ * is mostly in the processor's cache. If no ring is configured, it costs the loads of two fields.
  *
  * <p><b>Threads.</b> All threads may call all methods at any time. The events of a thread stay in order. There are no
- * thread locals, so virtual threads cost no memory; a call never unmounts or pins a virtual thread.
+ * thread locals, so virtual threads cost no memory. A call never pins a virtual thread, and unmounts it only to wait
+ * for room.
  *
  * <p><b>Setting.</b> The system property {@code ullage.events} or, if it is not set, the environment variable
  * {@code ULLAGE_EVENTS} has the form {@code DIR[,size=4Mi][,keep=warning][,level=info][,wait=LEVEL:TIME]}. Its parts
@@ -121,7 +123,7 @@ public final class EventLog {
             if (--frontEnds > 0 || pinned || settings == null) {
                 return;
             }
-            returned = true; // also without a ring: a retry that is under way must not create one
+            returned = true; // even without a ring: a retry that is under way must not create one
             Ring r = ring;
             if (r == null) {
                 return;
@@ -435,7 +437,7 @@ public final class EventLog {
      * appends to the line and sends it. A line that is never sent only becomes garbage. A line is sent at any level,
      * because the library has checked the level already.
      *
-     * <p>It allocates nothing while at most four threads for each processor have an unsent line.
+     * <p>It allocates only if the thread finds no free line in a pool of up to four lines for each processor.
      *
      * @param thread the name of the thread; may be null
      * @param logger the name of the logger; may be null

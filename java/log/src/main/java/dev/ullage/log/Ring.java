@@ -122,7 +122,7 @@ final class Ring {
             }
             LONG.setRelease(buffer, at, word(length, level, TEXT, 0, position));
             return true;
-        } catch (StackOverflowError e) { // there is no stack for a call
+        } catch (StackOverflowError e) { // no stack is left for a call
             openPosition = position;
             openSize = need;
             openLevel = level;
@@ -150,7 +150,7 @@ final class Ring {
             }
             LONG.setRelease(buffer, at, word(length, level, LONGS, 0, position));
             return true;
-        } catch (StackOverflowError e) { // there is no stack for a call
+        } catch (StackOverflowError e) { // no stack is left for a call
             openPosition = position;
             openSize = need;
             openLevel = level;
@@ -171,7 +171,7 @@ final class Ring {
             buffer.put(at + PAYLOAD_AT, payload, 0, length);
             LONG.setRelease(buffer, at, word(length, level, kind, flags, position));
             return true;
-        } catch (StackOverflowError e) { // there is no stack for a call
+        } catch (StackOverflowError e) { // no stack is left for a call
             openPosition = position;
             openSize = need;
             openLevel = level;
@@ -239,7 +239,7 @@ final class Ring {
             return 0;
         }
         if (Thread.currentThread().isInterrupted()) {
-            Thread.yield(); // it cannot park
+            Thread.yield(); // an interrupted thread cannot park
         } else {
             LockSupport.parkNanos(WAIT_STEP);
         }
