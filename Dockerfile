@@ -54,7 +54,7 @@ COPY --from=build-ullage /out/ullage /usr/local/bin/ullage
 COPY LICENSE /LICENSE
 COPY --from=build-ullage /root-of-image/ /
 LABEL org.opencontainers.image.title="ullage" \
-      org.opencontainers.image.description="Sidecar that keeps a JVM's log away from its pauses" \
+      org.opencontainers.image.description="Sidecar that writes a JVM's log to the disk, so that the JVM never waits for it" \
       org.opencontainers.image.source="https://github.com/ullage/ullage" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="$VERSION" \

@@ -34,7 +34,7 @@ stamps="-X main.version=$version
 
 about() {
     case $1 in
-    ullage) echo "Sidecar that keeps a JVM's log away from its pauses" ;;
+    ullage) echo "Sidecar that writes a JVM's log to the disk, so that the JVM never waits for it" ;;
     ullage-injector) echo "Admission webhook that adds ullage to pods" ;;
     esac
 }

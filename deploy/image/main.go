@@ -94,7 +94,7 @@ func parseTime(seconds string) (time.Time, error) {
 	}
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || n < 0 {
-		return time.Time{}, fmt.Errorf("--created %q is no number of seconds since 1970", seconds)
+		return time.Time{}, fmt.Errorf("--created %q is not a number of seconds since 1970", seconds)
 	}
 	return time.Unix(n, 0).UTC(), nil
 }

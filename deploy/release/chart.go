@@ -61,7 +61,7 @@ func (s source) chart(registry string) (chart, error) {
 		}
 		if rel == "values.yaml" {
 			if len(chartRegistry.FindAll(data, -1)) != 1 {
-				return fmt.Errorf("%s has not one line %s", name, chartRegistry)
+				return fmt.Errorf("%s does not have exactly one line %s", name, chartRegistry)
 			}
 			data = chartRegistry.ReplaceAllLiteral(data, []byte("registry: "+registry))
 		}

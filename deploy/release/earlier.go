@@ -29,7 +29,7 @@ func earlier(out string) ([]string, error) {
 		path := filepath.Join(out, e.Name())
 		switch {
 		case !e.Type().IsRegular() || !listed[e.Name()]:
-			return nil, fmt.Errorf("%s has something else in it than a release: move %s elsewhere, or name another directory", out, e.Name())
+			return nil, fmt.Errorf("%s contains something that is not part of a release: move %s elsewhere, or name another directory", out, e.Name())
 		case isChecksums(e.Name()):
 			sums = append(sums, path)
 		default:

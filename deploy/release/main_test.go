@@ -22,7 +22,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"make", "--version", "044b446-dirty", "--out", "x"}, "as in VERSION=0.1.0"},
 		{[]string{"make", "--version", "1.0.0+local", "--out", "x"}, "as in VERSION=0.1.0"},
 		{[]string{"make", "--version", "1.0.0"}, "--out is missing"},
-		{[]string{"make", "--version", "1.0.0", "--out", full}, "something else in it than a release"},
+		{[]string{"make", "--version", "1.0.0", "--out", full}, "not part of a release"},
 		{[]string{"push", "--version", "1.0.0"}, "as in REGISTRY=registry.example/team"},
 		{[]string{"push", "--version", "1.0.0", "--registry", "registry.example/Team"}, "as in REGISTRY=registry.example/team"},
 		{[]string{"push", "--version", "1.0.0", "--registry", "team"}, "as in REGISTRY=registry.example/team"},
@@ -53,7 +53,7 @@ func TestOnlyAReleaseIsReplaced(t *testing.T) {
 		{"a file beside it", map[string]string{list: sums, "krew-ullage.yaml": "", "thesis.tex": ""}, "move thesis.tex elsewhere"},
 		{"a directory beside it", map[string]string{list: sums, "thesis/thesis.tex": ""}, "move thesis elsewhere"},
 		{"a directory with the name of a file", map[string]string{list: sums, "krew-ullage.yaml/thesis.tex": ""}, "move krew-ullage.yaml elsewhere"},
-		{"checksums of something else", map[string]string{"other_1.0.0" + checksumsSuffix: sums, "krew-ullage.yaml": ""}, "something else in it"},
+		{"checksums of something else", map[string]string{"other_1.0.0" + checksumsSuffix: sums, "krew-ullage.yaml": ""}, "not part of a release"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -92,7 +92,7 @@ PATH=$bin:$PATH
 cluster=$(pick)
 case $cluster in
 local | kind | existing) ;;
-*) fail "CLUSTER=$cluster is none of local, kind, existing" ;;
+*) fail "CLUSTER=$cluster is not local, kind or existing" ;;
 esac
 
 case $command in
@@ -100,7 +100,7 @@ up)
     lock
     say "cluster: $cluster"
     started=$(cat "$cache/cluster" 2>/dev/null || echo "$cluster")
-    [ "$started" = "$cluster" ] || fail "the one that was started last is $started: CLUSTER=$started cluster.sh down"
+    [ "$started" = "$cluster" ] || fail "the cluster that was started last is $started: CLUSTER=$started cluster.sh down"
     echo "$cluster" >"$cache/cluster" # written before anything is started, so that 'down' finds it
     note_try "${1:-}"
     "${cluster}_up"

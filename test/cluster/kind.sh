@@ -89,7 +89,7 @@ kind_identify() {
 # have taken: the record shows whose cluster it is.
 kind_remove() {
     local clusters record
-    clusters=$(kind get clusters 2>/dev/null) || fail "kind get clusters fails: is the Docker or podman in order that answers?"
+    clusters=$(kind get clusters 2>/dev/null) || fail "kind get clusters fails: does Docker or podman work?"
     if grep -qx "$kind_name" <<<"$clusters"; then
         record=$(cat "$kind_record" 2>/dev/null || true)
         if [ -z "$record" ] || { [ "$record" != creating ] && [ "$record" != "$(kind_node)" ]; }; then

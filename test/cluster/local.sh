@@ -121,7 +121,7 @@ local_up() {
 local_network() {
     local_refuse_bridge
     boot >"$state/made-network"
-    ip link add "$bridge" type bridge || fail "the kernel makes no bridge, see above: modprobe bridge"
+    ip link add "$bridge" type bridge || fail "creating a bridge fails, see above: modprobe bridge"
     ip addr add "$node_ip/24" dev "$bridge"
     ip link set "$bridge" up
     # The host must reach services too, even without a default route.
@@ -129,7 +129,7 @@ local_network() {
     # Without br_netfilter, if a service's pod is on the same bridge, its answer bypasses the translation of addresses.
     modprobe br_netfilter 2>/dev/null || true
     sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1 ||
-        fail "the kernel lacks br_netfilter, that services need: modprobe br_netfilter"
+        fail "the kernel lacks br_netfilter, which services need: modprobe br_netfilter"
     local limit
     for limit in max_user_instances=8192 max_user_watches=524288; do
         [ "$(sysctl -n "fs.inotify.${limit%=*}")" -ge "${limit#*=}" ] || sysctl -qw "fs.inotify.$limit"

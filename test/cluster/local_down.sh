@@ -94,7 +94,7 @@ local_sweep() {
         start "$2" containerd --config "$1/containerd.toml"
     fi
     if ! { wait_for 20 ctr -a "$1/containerd.sock" version && "$bin/cluster-sweep" --socket "$1/containerd.sock" --timeout 30s; }; then
-        say "some pods could not be removed in order, their remains are removed by force"
+        say "some pods could not be removed cleanly: what is left of them is removed by force"
     fi
 }
 

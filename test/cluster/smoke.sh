@@ -58,7 +58,7 @@ ok "a pod with a native sidecar is ready"
 
 in_web() { kube exec web -c sidecar -- "$@"; }
 in_web sh -c 'grep -q "^tmpfs /shared tmpfs" /proc/mounts && ! dd if=/dev/zero of=/shared/big bs=1M count=20 2>/dev/null && rm /shared/big' ||
-    fail "a memory emptyDir is no tmpfs with a limit"
+    fail "a memory emptyDir is not a tmpfs with a limit"
 ok "a memory emptyDir is a tmpfs, and full when it is full"
 
 kube annotate pod web --overwrite live=after >/dev/null

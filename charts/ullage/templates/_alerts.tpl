@@ -42,7 +42,7 @@ ullage-lines:
     labels: {severity: warning}
     annotations:
       summary: The log memory of {{ $pod }} is filling up.
-      description: Only {{ $share }} of the budget for the backlog is free. ullage drops lines when a little more of it is used.
+      description: Only {{ $share }} of the budget for the backlog is free. If it fills up further, ullage drops lines.
   - alert: UllageLagHigh
     expr: |-
       max {{ $by }} (ullage_lag_seconds) > 60

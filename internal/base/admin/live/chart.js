@@ -14,7 +14,7 @@ function frame(id, label, marks, top, left, right) {
 
 // curve draws values over time: points are {t, v}, with t in milliseconds.
 function curve(id, what, points, unit) {
-  if (points.length < 2) { byId(id).replaceChildren(make('p', { class: 'none' }, 'The chart begins with the next answers.')); return; }
+  if (points.length < 2) { byId(id).replaceChildren(make('p', { class: 'none' }, 'The chart appears after the next update.')); return; }
   const most = Math.max(...points.map((p) => p.v));
   const scale = most > 0 ? most : 1;
   const from = points[0].t, span = points[points.length - 1].t - from || 1;

@@ -62,7 +62,7 @@ class SettingsTest {
             assertFalse(log.line("t", "l").send(EventLog.ERROR));
             assertFalse(log.isEnabled(EventLog.ERROR));
             assertFalse(log.isRaised(EventLog.ERROR, "a"));
-            assertEquals(log.problem().contains("nowhere") ? 6 : 0, log.dropped(), "what was asked for, and no ring was there for");
+            assertEquals(log.problem().contains("nowhere") ? 6 : 0, log.dropped(), "the events that found no ring");
             assertEquals(0, log.backlog());
         }
     }
