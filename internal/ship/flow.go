@@ -22,6 +22,9 @@ func (f *flow) see(read int, now time.Time) {
 	}
 }
 
+// quiet reports whether nothing was read for a while.
+func (f *flow) quiet(now time.Time) bool { return now.Sub(f.last) >= eventPace }
+
 // tick must be called about once a second.
 func (f *flow) tick() {
 	f.steady = f.bytes >= steadyBytes

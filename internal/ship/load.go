@@ -13,6 +13,7 @@ type load struct {
 	last time.Time       // when the source was last busy
 
 	rotated time.Time // when a new file was last seen
+	looked  time.Time // when the source was last looked at without an event
 	flow    flow      // how much is written
 }
 

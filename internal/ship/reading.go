@@ -157,23 +157,35 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-more:
 	case <-pace:
 		r.eventful = false
-		if now := time.Now(); r.full || now.Sub(r.handled) >= eventPace {
+		now := time.Now()
+		if r.full || now.Sub(r.handled) >= eventPace {
 			r.handled = now
 			r.takeWaiting()
 		}
-		r.src.Watcher.Poll()
+		r.look(now)
 	}
 	return false, nil
 }
 
+// look finds without events what there is to scan and to read.
+func (r *reader) look(now time.Time) {
+	r.load.looked = now
+	r.src.Watcher.Poll()
+}
+
 // attend decides whether the JVMs' writes make events. They make none while lines flow, because
-// the reader does not wait for events then, and the JVMs would pay for them.
+// the reader does not wait for events then, and the JVMs would pay for them. While there is a
+// backlog, the reader waits for nothing at all, so attend looks for rotations.
 func (r *reader) attend(now time.Time) {
-	switch {
-	case !r.full && now.Sub(r.load.flow.last) >= eventPace:
-		r.src.Watcher.Resume()
-	case r.full, r.load.flow.steady, r.hurried():
-		r.src.Watcher.Suspend()
+	watcher, flow := r.src.Watcher, &r.load.flow
+	switch quiet := flow.quiet(now); {
+	case r.full, !quiet && (flow.steady || r.hurried()):
+		watcher.Suspend()
+	case quiet && !flow.steady:
+		watcher.Resume()
+	}
+	if (r.more || r.full) && watcher.Suspended() && now.Sub(r.load.looked) >= hurryPace {
+		r.look(now)
 	}
 }
 
@@ -198,8 +210,11 @@ func (r *reader) finished() bool {
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 func (r *reader) paceNow() time.Duration {
-	if r.hurried() || r.src.Scanner.Stale() {
+	switch {
+	case r.hurried(), r.src.Scanner.Stale():
 		return hurryPace
+	case r.src.Watcher.Suspended() && r.load.flow.quiet(time.Now()):
+		return eventPace
 	}
 	return calmPace
 }

@@ -48,7 +48,8 @@ func TestWritesMakeEventsOnlyWhileFewLinesFlow(t *testing.T) {
 		{"a burst", calmPace, 0, hurryBytes, false, false, true},
 		{"a gap in a burst", calmPace, 0, 0, false, true, true},
 		{"the end of a burst", eventPace, 0, 0, false, true, false},
-		{"the end of a steady flow", eventPace, steadyBytes, 0, false, true, false},
+		{"a gap in a steady flow", eventPace, steadyBytes, 0, false, true, true},
+		{"the end of a steady flow", eventPace, 0, 0, false, true, false},
 		{"the destination stalls", time.Hour, 0, 0, true, false, true},
 	} {
 		s, _ := newBench(t).begun(true)
@@ -61,6 +62,27 @@ func TestWritesMakeEventsOnlyWhileFewLinesFlow(t *testing.T) {
 		r.load.flow.last, r.read, r.full = now.Add(-c.quiet), c.read, c.full
 		if r.attend(now); r.src.Watcher.Suspended() != c.suspended {
 			t.Errorf("%s: the watch is suspended: %v, want %v", c.name, !c.suspended, c.suspended)
+		}
+	}
+}
+
+// While there is a backlog, the reader neither waits nor receives events, and a JVM may rotate.
+func TestARotationIsSeenDuringABacklog(t *testing.T) {
+	for name, change := range map[string]func(*reader){
+		"there is more to read":  func(r *reader) { r.more = true },
+		"the queue has no room":  func(r *reader) { r.full = true },
+		"the watch is suspended": func(r *reader) { r.more = true; r.src.Watcher.Suspend() },
+	} {
+		b := newBench(t)
+		s, _ := b.begun(true)
+		r, now := s.reader, time.Now()
+		r.round()
+		r.load.flow.see(hurryBytes, now)
+		r.read = hurryBytes
+		b.log("new.log")
+		change(r)
+		if r.attend(now); !r.src.Watcher.Suspended() || !r.src.Scanner.Stale() {
+			t.Errorf("%s: suspended: %v, a scan is due: %v, want both", name, r.src.Watcher.Suspended(), r.src.Scanner.Stale())
 		}
 	}
 }

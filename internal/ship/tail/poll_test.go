@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/source"
 )
 
 // These tests handle only the events that they create.
@@ -205,21 +209,34 @@ func TestMeasuringFilesLeavesTimeForOtherWork(t *testing.T) {
 	f := r.writer("gc.log")
 	r.read()
 	r.src.Watcher.Suspend()
-	took := time.Millisecond
-	r.src.env.now = func() time.Time { r.now = r.now.Add(took); return r.now } // each look at the clock takes this long
-	r.src.Watcher.Poll()
-	took = 0
-	for _, step := range []struct {
-		after time.Duration
-		want  string
-	}{{0, ""}, {(measureRest - 1) * time.Millisecond, ""}, {2 * time.Millisecond, "one\n"}} {
-		r.now = r.now.Add(step.after)
-		if step.after == 0 {
-			r.write(f, "one\n")
-		}
+	r.src.Watcher.measurable = r.now.Add(time.Second)
+	r.write(f, "one\n")
+	for _, want := range []string{"", "one\n"} {
 		r.src.Watcher.Poll()
 		r.readTouched()
-		r.want("gc.log", step.want)
+		r.want("gc.log", want)
+		r.now = r.now.Add(time.Second)
+	}
+}
+
+// A write to a file that was set aside is noticed only by its event.
+func TestTheWatchStaysWhileFilesAreSetAside(t *testing.T) {
+	other := t.TempDir()
+	r := newRig(t, func(c *Config) { c.Watched = other })
+	r.read()
+	r.src.Watcher.Suspend()
+	of := position.Identity{Ino: 1}
+	r.src.table.Absent.SetAside(of, source.Known{}, &unix.Statx_t{})
+	r.src.Tick()
+	if r.src.Watcher.Suspended() {
+		t.Error("the watch is suspended after a tick, want it resumed")
+	}
+	if r.src.Watcher.Suspend(); r.src.Watcher.Suspended() {
+		t.Error("the watch is suspended again, want it to stay")
+	}
+	r.src.table.Absent.Remove(of)
+	if r.src.Watcher.Suspend(); !r.src.Watcher.Suspended() {
+		t.Error("the watch is not suspended after the last file came back, want it suspended")
 	}
 }
 
@@ -248,6 +265,9 @@ func TestAWatchOfADirectoryThatIsGoneStaysSuspended(t *testing.T) {
 	r.src.Watcher.Resume()
 	if !r.src.Watcher.Suspended() {
 		t.Error("the watch of a missing directory is on, want it suspended")
+	}
+	if next := r.src.Watcher.resumable.Sub(r.now); next != resumeRest {
+		t.Errorf("the kernel is asked again after %s, want %s", next, resumeRest)
 	}
 	if !r.src.CloseGone() || r.src.Watcher.Suspended() {
 		t.Error("the directory that is gone is still open or its watch suspended, want it closed")

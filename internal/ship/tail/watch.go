@@ -11,11 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// While the watch is suspended, measuring the files takes about one part in measureRest of the
-// time, or more if that would be too seldom: after longestRest, they are measured in any case.
 const (
-	measureRest = 50
-	longestRest = 100 * time.Millisecond
+	measureRest = 100         // the shortest pause between two measurements of all files, as a multiple of the duration of one
+	resumeRest  = time.Second // the pause after a watch that the kernel refused
 )
 
 // A Watcher notices when there is something to scan or read, from events of the directory
@@ -27,6 +25,7 @@ type Watcher struct {
 	listing *listing
 
 	measurable time.Time // when the files may be measured again while the watch is suspended
+	resumable  time.Time // when a suspended watch may be asked for again
 }
 
 // begin starts watching the source. Without a watch, the poll finds everything.
@@ -88,30 +87,37 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 // Suspend stops the events of the source's files until [Watcher.Resume]: from now on, only Poll
 // and [Source.Tick] notice anything. For each write(2) to a file in a watched directory, the
 // kernel makes an event, on which the JVM's thread spends about as much time as on the write.
-// Suspend does nothing if there is no watch.
+// Suspend does nothing if there is no watch, or if only an event shows a write in time.
 func (w *Watcher) Suspend() {
-	if w.dir.watcher != nil && !w.dir.suspended {
+	if w.dir.watcher != nil && !w.dir.suspended && !w.needsEvents() {
 		w.dir.suspend() // which also takes back the events that wait
 		w.measurable = time.Time{}
 	}
 }
 
+// needsEvents reports whether Poll may miss a write: it does not look at files that are not held.
+func (w *Watcher) needsEvents() bool { return len(w.table.Absent.Aside) > 0 }
+
 // Suspended reports whether Suspend has stopped the events.
 func (w *Watcher) Suspended() bool { return w.dir.suspended }
 
-// Resume ends what Suspend has begun. If the kernel refuses the watch, it stays suspended, and
-// Resume may be called again. First the watch begins, then everything is looked at: a write is
-// either seen by that look, or it makes an event.
+// Resume ends what Suspend has begun. If the kernel refuses the watch, it stays suspended; Resume
+// may be called again, and asks for the watch once a second. First the watch begins, then
+// Resume looks at everything: a write is either seen by that look, or it makes an event.
 func (w *Watcher) Resume() {
-	if !w.dir.suspended {
+	if !w.dir.suspended || w.now().Before(w.resumable) {
 		return
 	}
 	err := w.dir.resume()
+	if err != nil {
+		w.resumable = w.now().Add(resumeRest)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return // CloseGone will close the directory
 	}
 	if w.watches(err); err == nil {
-		w.LookAgain()
+		w.measure()
+		w.poll()
 	}
 }
 
@@ -119,8 +125,8 @@ func (w *Watcher) Resume() {
 // [Reader.Next] has read since the last Poll, and the directory if an entry in it has changed.
 // While lines flow, a Poll costs two system calls, whereas events would wake up threads several
 // times. Poll also sees a rotation at once, even if a thousand events of writes precede the
-// rotation's event in the queue. While the watch is suspended, Poll also looks for
-// other files that have grown, at the latest after longestRest.
+// rotation's event in the queue. While the watch is suspended, Poll also looks for other files
+// that have grown, or leaves that to a later Poll if there are very many.
 func (w *Watcher) Poll() {
 	w.table.TouchFlowing()
 	if w.dir.suspended && !w.now().Before(w.measurable) {
@@ -131,12 +137,12 @@ func (w *Watcher) Poll() {
 
 // measure marks the files that have grown.
 func (w *Watcher) measure() {
-	began := w.now()
+	began, cpu := w.now(), threadCPU()
 	for _, f := range w.table.Held {
 		w.grown(f)
 	}
 	end := w.now()
-	w.measurable = end.Add(min(measureRest*end.Sub(began), longestRest))
+	w.measurable = end.Add(measureRest * min(end.Sub(began), threadCPU()-cpu)) // see listing.rest
 }
 
 // grown reports whether the size of f has changed. Such a file is marked for reading.
@@ -180,6 +186,9 @@ func (w *Watcher) LookAgain() {
 
 // tick is the slow poll.
 func (w *Watcher) tick() {
+	if w.needsEvents() {
+		w.Resume()
+	}
 	w.listing.expire()
 	if w.dir.watcher == nil && w.dir.opened() {
 		w.LookAgain()
