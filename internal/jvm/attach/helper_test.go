@@ -96,6 +96,8 @@ func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *
 		os.Remove("/tmp/" + socketName(p.Process.Pid))
 	})
 	p.expect(t, "ready")
+	// A killed JVM with the same number leaves its socket, which may belong to another user.
+	os.Remove("/tmp/" + socketName(p.Process.Pid))
 	return p
 }
 
