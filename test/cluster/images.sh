@@ -146,8 +146,8 @@ jdk_image() {
     done_with "jdk$version"
 }
 
-# prometheus_binary prints the path of the machine's Prometheus or, if there is none, of
-# the one in Debian's package. The package is only unpacked: installed, it would start a
+# prometheus_binary prints the path of the machine's Prometheus. On a machine without Prometheus, it prints the path of
+# the program in Debian's package. The package is only unpacked: installed, it would start a
 # service.
 prometheus_binary() {
     command -v prometheus && return

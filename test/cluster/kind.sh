@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # It uses the node image that kind publishes or, if that cannot be pulled, an image built here (kind-node.sh). It uses
-# a running Docker or, if there is none, a running podman. Otherwise it starts its own Docker, without systemd.
+# a running Docker, otherwise a running podman. Without either, it starts its own Docker, without systemd.
 
 kind_name=ullage
 kind_kubeconfig=$cache/kind.kubeconfig

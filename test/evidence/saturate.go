@@ -77,7 +77,7 @@ func long(a application) (*experiment, error) {
 	x := &experiment{
 		Name: "long", Title: "Stop the world, on a disk that is saturated for three minutes", Plot: "p9999", Shade: lasting.shade(),
 		Columns:  append(append([]column{}, stoppedColumns...), column{"await", "await, ms"}, column{"use", "utilisation, %"}),
-		Question: "How long are the rare stops, of which a short run has too few?",
+		Question: "How long are the rare stops, which a short run hardly ever shows?",
 		Method:   fmt.Sprintf(stoppedMethod, rated.name, lasting.runs.Seconds()) + " The disk is that of the experiment before, by its last mechanism.",
 		Threat:   stoppedThreat,
 	}

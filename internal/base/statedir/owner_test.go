@@ -350,7 +350,7 @@ func TestOfManyClaimantsOneIsTheOwner(t *testing.T) {
 		go func() {
 			// The kernel may take some time to end a killed owner.
 			if line, err := o.said.ReadString('\n'); err != nil || line != "owner \"\" <nil>\n" && !strings.HasSuffix(line, " is dying\" <nil>\n") {
-				t.Errorf("the process printed %q, error %v; want that nobody was ousted, or a dying process", line, err)
+				t.Errorf("the process printed %q, error %v; want no ousted owner, or a dying process", line, err)
 			}
 			owner <- o
 		}()
