@@ -24,6 +24,8 @@ type Config struct {
 	Marks   bool // list the marks and the gaps, and print no lines
 	JSON    bool // print each line, mark or gap as an object
 	Color   bool // color lines by level, if they are printed on a terminal
+
+	poll time.Duration // the longest time between two passes of a follower; 0: pollEvery
 }
 
 // Validate returns one error for each setting that cannot work.

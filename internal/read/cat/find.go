@@ -152,6 +152,27 @@ func (p *Printer) refresh(it *item) {
 	}
 }
 
+// directories returns what a follower has to watch, cleaned: the destinations, and the directories of all series that
+// can still grow.
+func directories(items []item) (dirs []string) {
+	for _, item := range items {
+		if item.dest != "" {
+			dirs = append(dirs, filepath.Clean(item.dest))
+		}
+		for _, s := range item.series {
+			switch {
+			case s.over:
+			case s.dir != "":
+				dirs = append(dirs, filepath.Clean(s.dir))
+			case len(s.files) > 0:
+				dirs = append(dirs, filepath.Dir(s.files[0].Path))
+			}
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
 // streamOf returns the name of the stream to which a directory belongs.
 func streamOf(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {

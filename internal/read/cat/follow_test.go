@@ -127,6 +127,21 @@ func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 	}
 }
 
+// Who follows sees a line as soon as it is appended, and not at the next poll, also in a stream that is new.
+func TestFollowPrintsAtOnceWhatIsAppended(t *testing.T) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		s := d.restart("gc.log", segment.Mark{})
+		d.append(s, "1\n")
+		cfg.poll = time.Hour
+		f := startFollower(t, cfg, d.dir)
+		f.expect("1\n")
+		d.append(s, "2\n")
+		f.expect("2\n")
+		d.append(d.restart("new.log", segment.Mark{}), "3\n")
+		f.expect("new.log: 3\n")
+	})
+}
+
 // When the sidecar restarts, it cuts off uncommitted data and writes it again, in other
 // frames. A reader that follows must see each line once.
 func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {

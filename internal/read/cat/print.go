@@ -2,13 +2,13 @@ package cat
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,10 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/sink/s3"
 )
 
-const (
-	pollEvery  = 200 * time.Millisecond
-	bufferSize = 256 << 10
-)
+const bufferSize = 256 << 10
 
 // Printer prints what was persisted. Its methods return only errors of the output and of
 // the context. Anything that cannot be read is reported on stderr, recorded in failed, and
@@ -113,19 +110,18 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 	if p.cfg.listing() && p.gaps.n+p.gaps.jvm+p.marks.n == 0 {
 		p.note("no %s yet; waiting for one", p.cfg.listed())
 	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
+	notice := newNotice(cmp.Or(p.cfg.poll, pollEvery))
+	defer notice.close()
 	for {
+		notice.watch(directories(p.items))
 		if err := p.out.Flush(); err != nil {
 			return err
 		}
 		if hungUp(p.stdout) {
 			return syscall.EPIPE
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := notice.wait(ctx); err != nil {
+			return err
 		}
 		if err := p.pass(ctx); err != nil {
 			return err
