@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/read/bucket"
 	"github.com/ullage/ullage/internal/read/report"
 	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/internal/segment/clock"
 )
 
 func inBucket(arg string) bool { return strings.HasPrefix(arg, bucket.Scheme) }
@@ -54,9 +55,9 @@ func readInputs(ctx context.Context, inputs []string, cfg report.Config) (*view.
 		if err != nil {
 			return nil, fmt.Errorf("make a directory for the segments of a bucket: %w", err)
 		}
-		containers, err := bucket.Fetch(ctx, input, cfg.Since, to, cfg.Progress)
+		containers, err := bucket.Fetch(ctx, input, clock.Window{Since: cfg.Since, Until: cfg.Until}, to, cfg.Progress)
 		if errors.Is(err, bucket.ErrNoRoom) {
-			err = fmt.Errorf("%w; set TMPDIR to a directory with more, or select less by pod=NAME in the URL or by --since", err)
+			err = fmt.Errorf("%w; set TMPDIR to a directory with more, or select less by pod=NAME in the URL or by --since and --until", err)
 		}
 		if err != nil {
 			return nil, err

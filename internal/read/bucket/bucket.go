@@ -20,9 +20,12 @@ import (
 
 	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/clock"
 	"github.com/ullage/ullage/internal/sink/s3"
 )
 
@@ -70,35 +73,44 @@ var errNone = errors.New("no segment is there for this URL")
 var ErrNoRoom = errors.New("no room for the segments of a bucket")
 
 // Fetch writes the segments that the URL of a bucket selects below dir, which must be empty. It leaves
-// out segments all of whose lines were persisted before since, but no marks and no crash reports. It
+// out segments all of whose lines are known to be outside the window, but no marks and no crash reports. It
 // returns the directory of each container, which has a directory for each of its streams. If a
 // segment cannot be read to its end, or if the file system of dir has no room for all segments, Fetch fails.
 // Fetch calls tell, unless it is nil, before each segment.
-func Fetch(ctx context.Context, text string, since time.Time, dir string, tell func(done, total int64)) (containers []string, err error) {
+func Fetch(ctx context.Context, text string, window clock.Window, dir string, tell func(done, total int64)) (containers []string, err error) {
 	r, err := s3.OpenBucket(text)
 	if err != nil {
 		return nil, err
 	}
 	p := read.Progress{Tell: tell}
-	if p.Total, err = size(ctx, r, since); err != nil {
+	if p.Total, err = size(ctx, r, window); err != nil {
 		return nil, err
 	}
 	if err := checkRoom(dir, p.Total); err != nil {
 		return nil, err
 	}
 	var before s3.Object
-	for o, err := range wanted(ctx, r, since) {
+	over := false // the rest of the stream of before is later than the window
+	for o, err := range wanted(ctx, r, window.Since) {
 		if err != nil {
 			return nil, err
 		}
 		if containers == nil || !sameContainer(before, o) {
 			containers = append(containers, filepath.Join(dir, strconv.Itoa(len(containers))))
 		}
-		before = o
+		follows := sameStream(before, o)
+		if before = o; follows && over {
+			continue
+		}
 		p.At(0)
 		p.Next(o.Segment.Size)
-		if err := fetch(ctx, r, o, containers[len(containers)-1]); err != nil {
+		if o.Segment.Path, err = fetch(ctx, r, o, containers[len(containers)-1]); err != nil {
 			return nil, err
+		}
+		if over = false; later(o, window.Until) {
+			if over, err = past(o.Segment, window.Until); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if containers == nil {
@@ -107,16 +119,54 @@ func Fetch(ctx context.Context, text string, since time.Time, dir string, tell f
 	return containers, nil
 }
 
-// size returns how many bytes the wanted segments have.
-func size(ctx context.Context, r *s3.Reader, since time.Time) (sum int64, err error) {
-	for o, err := range wanted(ctx, r, since) {
+// size returns how many bytes the wanted segments have. It expects that all lines are dated, so that one segment of a
+// stream shows that the rest is later than the window.
+func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, err error) {
+	var before s3.Object
+	for o, err := range wanted(ctx, r, window.Since) {
 		if err != nil {
 			return 0, err
 		}
 		// Sizes are the server's word: they neither lower the sum nor overflow it.
-		sum += min(max(0, o.Segment.Size), math.MaxInt64-sum)
+		if !sameStream(before, o) || !later(before, window.Until) {
+			sum += min(max(0, o.Segment.Size), math.MaxInt64-sum)
+		}
+		before = o
 	}
 	return sum, nil
+}
+
+// later reports whether a segment was begun after the window, so that the rest of its stream may be later. An earlier
+// line may still be in it, because a sidecar may find lines long after they were written.
+func later(o s3.Object, until time.Time) bool {
+	return !until.IsZero() && o.Segment.Start.After(until) && o.Stream != mark.Stream
+}
+
+// past reports whether the dates at the beginning of a segment show any reader of the stream that the rest of it is
+// later than until. A line without a date shows nothing: earlier segments may show when it was written.
+func past(seg segment.Info, until time.Time) (bool, error) {
+	dates := clock.Dating{Class: format.New(format.UL), Window: clock.Window{Until: until}, Timed: true}
+	source := read.Source{Dates: &dates}
+	defer source.Close()
+	if err := source.Follow(filepath.Dir(seg.Path), []segment.Info{seg}, true, segment.FollowOptions{Once: true}); err != nil {
+		return false, fmt.Errorf("look for the end of the window: %w", err)
+	}
+	var after clock.Past
+	for source.Read() == nil {
+		for p := range source.Lines.Heads() {
+			switch l := dates.Line(p.Head(), nil); {
+			case l.Kind == ul.Continuation:
+			case l.Estimated || !l.Time.After(until.Add(clock.PastSlack)):
+				return false, nil
+			default:
+				after.See(l.Time, until)
+			}
+			if after.Over() {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // checkRoom fails before the first segment is fetched: all of them may take hours, and fill a file system that others
@@ -155,43 +205,46 @@ func wanted(ctx context.Context, r *s3.Reader, since time.Time) iter.Seq2[s3.Obj
 
 // over reports whether all lines of a segment were persisted before since, given the object after it.
 func over(o, next s3.Object, since time.Time) bool {
-	return sameContainer(o, next) && o.Stream == next.Stream && next.Stream != mark.Stream && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
+	return sameStream(o, next) && next.Stream != mark.Stream && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
 }
 
 func sameContainer(a, b s3.Object) bool {
 	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Container == b.Container
 }
 
-// fetch downloads one segment into the directory of its container. The time of the upload is the time of the file: no line in it is newer.
-func fetch(ctx context.Context, r *s3.Reader, o s3.Object, container string) error {
+func sameStream(a, b s3.Object) bool { return sameContainer(a, b) && a.Stream == b.Stream }
+
+// fetch downloads one segment into the directory of its container and returns the path of its file. The time of the
+// upload is the time of the file: no line in it is newer.
+func fetch(ctx context.Context, r *s3.Reader, o s3.Object, container string) (path string, err error) {
 	if err := segment.ValidStream(o.Stream); err != nil {
-		return fmt.Errorf("%s: %w", o.Key, err)
+		return "", fmt.Errorf("%s: %w", o.Key, err)
 	}
 	dir := filepath.Join(container, o.Stream)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make a directory for the segments: %w", err)
+		return "", fmt.Errorf("make a directory for the segments: %w", err)
 	}
 	body, err := r.Open(ctx, o)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer body.Close()
-	path := filepath.Join(dir, o.Segment.Name)
+	path = filepath.Join(dir, o.Segment.Name)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("make a file for a segment: %w", err)
+		return "", fmt.Errorf("make a file for a segment: %w", err)
 	}
 	n, err := io.Copy(file, io.LimitReader(body, o.Segment.Size))
 	if err == nil && n < o.Segment.Size {
 		err = io.ErrUnexpectedEOF
 	}
 	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("read %s: %w", o.Key, err)
+		return "", fmt.Errorf("read %s: %w", o.Key, err)
 	}
 	if uploaded := o.Segment.ModTime; !uploaded.IsZero() {
 		if err := os.Chtimes(path, uploaded, uploaded); err != nil {
-			return fmt.Errorf("set the time of a segment: %w", err)
+			return "", fmt.Errorf("set the time of a segment: %w", err)
 		}
 	}
-	return nil
+	return path, nil
 }

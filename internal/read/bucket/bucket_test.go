@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,23 +17,31 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/segment/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// object is a segment in the bucket of a test. Its content is its key.
+// object is a segment in the bucket of a test. Its content is its key, unless it has lines.
 type object struct {
 	pod, stream string
-	hour        int // after noon, when the segment was begun
-	cut         int // bytes that the server does not send
-	listed      int // bytes that the server lists in addition
+	hour        int    // after noon, when the segment was begun
+	lines       string // uncompressed
+	cut         int    // bytes that the server does not send
+	listed      int    // bytes that the server lists in addition
 }
 
 func (o object) name() string {
-	return fmt.Sprintf("%s-%06d.log.zst", noon.Add(time.Duration(o.hour)*time.Hour).Format("20060102T150405.000Z"), o.hour+1)
+	name := fmt.Sprintf("%s-%06d.log", noon.Add(time.Duration(o.hour)*time.Hour).Format("20060102T150405.000Z"), o.hour+1)
+	if o.lines == "" {
+		name += ".zst"
+	}
+	return name
 }
+
+func (o object) content() string { return cmp.Or(o.lines, o.key()) }
 
 func (o object) key() string {
 	return fmt.Sprintf("prod/log/namespace=shop/pod=%s/container=app/stream=%s/date=2026-11-22/%s", o.pod, o.stream, o.name())
@@ -47,7 +56,7 @@ func bucketOf(t *testing.T, objects ...object) string {
 			_, _ = io.WriteString(w, "<ListBucketResult>")
 			for _, o := range objects {
 				if strings.HasPrefix(o.key(), r.URL.Query().Get("prefix")) {
-					fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><LastModified>2026-11-22T15:00:00.000Z</LastModified></Contents>", o.key(), len(o.key())+o.listed)
+					fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><LastModified>2026-11-22T15:00:00.000Z</LastModified></Contents>", o.key(), len(o.content())+o.listed)
 				}
 			}
 			_, _ = io.WriteString(w, "</ListBucketResult>")
@@ -60,7 +69,8 @@ func bucketOf(t *testing.T, objects ...object) string {
 			return
 		}
 		w.Header().Set("Last-Modified", noon.Format(http.TimeFormat))
-		_, _ = io.WriteString(w, key[:len(key)-objects[i].cut])
+		text := objects[i].content()
+		_, _ = io.WriteString(w, text[:len(text)-objects[i].cut])
 	}))
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	t.Setenv("AWS_ACCESS_KEY_ID", "a")
@@ -86,7 +96,7 @@ func TestPodsHaveAURLEach(t *testing.T) {
 func fetched(t *testing.T, url string, since time.Time) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := Fetch(t.Context(), url, since, dir, nil); err != nil {
+	if _, err := Fetch(t.Context(), url, clock.Window{Since: since}, dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range filesIn(t, dir) {
@@ -132,6 +142,50 @@ func TestOnlySegmentsThatMayBeInTheWindowAreFetched(t *testing.T) {
 	}
 }
 
+// Segments that were begun after the window are fetched until one of them shows by its dates that the rest of its
+// stream is later, as a reader of the stream would notice. Lines without a date show nothing, and a line of the window
+// may have been shipped late.
+func TestSegmentsAfterTheWindowAreNotFetched(t *testing.T) {
+	dated := func(hour, n int) string {
+		line := noon.Add(time.Duration(hour)*time.Hour).Format("[2006-01-02T15:04:05.000+0000]") + "[info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 3M->1M(8M) 1.000ms\n"
+		return strings.Repeat(line, n)
+	}
+	undated := strings.Repeat("[1.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 3M->1M(8M) 1.000ms\n", 100)
+	for name, c := range map[string]struct {
+		hours [5]string // lines of the segments
+		want  int       // segments that are fetched
+	}{
+		"dated":                       {[5]string{dated(0, 100), dated(1, 100), dated(2, 100), dated(3, 100), dated(4, 100)}, 3},
+		"a few lines a segment":       {[5]string{dated(0, 100), dated(1, 100), dated(2, 10), dated(3, 10), dated(4, 10)}, 5},
+		"the first lines came late":   {[5]string{dated(0, 100), dated(1, 100), dated(1, 1) + dated(2, 100), dated(3, 100), dated(4, 100)}, 4},
+		"later lines without a date":  {[5]string{dated(0, 100), dated(1, 100), undated, dated(3, 100), dated(4, 100)}, 4},
+		"nothing but undated lines":   {[5]string{undated, undated, undated, undated, undated}, 5},
+		"a segment without any lines": {[5]string{dated(0, 100), dated(1, 100), "\n", dated(3, 100), dated(4, 100)}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects []object
+			for hour, lines := range c.hours {
+				objects = append(objects, object{pod: "web-0", stream: "gc.log", hour: hour, lines: lines}, object{pod: "web-0", stream: mark.Stream, hour: hour, lines: "a mark\n"})
+			}
+			dir := t.TempDir()
+			if _, err := Fetch(t.Context(), bucketOf(t, objects...), clock.Window{Since: noon, Until: noon.Add(90 * time.Minute)}, dir, nil); err != nil {
+				t.Fatal(err)
+			}
+			var marks, segments int
+			for _, path := range filesIn(t, dir) {
+				if strings.Contains(path, mark.Stream) {
+					marks++
+				} else if segments++; !strings.HasSuffix(path, (object{hour: segments - 1, lines: "x"}).name()) {
+					t.Errorf("segment %d is %s, want them without a hole", segments, path)
+				}
+			}
+			if segments != c.want || marks != len(c.hours) {
+				t.Errorf("%d segments and %d of marks were fetched, want %d and %d", segments, marks, c.want, len(c.hours))
+			}
+		})
+	}
+}
+
 // What a bucket holds is not trusted.
 func TestABadBucketIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -146,7 +200,7 @@ func TestABadBucketIsRefused(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(dir, "in"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Fetch(t.Context(), bucketOf(t, c.of), time.Time{}, filepath.Join(dir, "in"), nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Fetch(t.Context(), bucketOf(t, c.of), clock.Window{}, filepath.Join(dir, "in"), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 			for _, path := range filesIn(t, dir) {
@@ -163,7 +217,7 @@ func TestSegmentsThatDoNotFitAreNotFetched(t *testing.T) {
 	const exbibyte = 1 << 60
 	dir := t.TempDir()
 	url := bucketOf(t, object{pod: "web-0", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log", hour: 1, listed: 7 * exbibyte}, object{pod: "web-1", stream: "gc.log", listed: 7 * exbibyte})
-	_, err := Fetch(t.Context(), url, time.Time{}, dir, nil)
+	_, err := Fetch(t.Context(), url, clock.Window{}, dir, nil)
 	if !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "take 8192 PiB, and "+dir+" has ") {
 		t.Errorf("error %v, want that there is no room for 8192 PiB", err)
 	}
