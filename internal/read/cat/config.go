@@ -25,7 +25,8 @@ type Config struct {
 	JSON    bool // print each line, mark or gap as an object
 	Color   bool // color lines by level, if they are printed on a terminal
 
-	poll time.Duration // the longest time between two passes of a follower; 0: pollEvery
+	poll      time.Duration // the longest time between two passes of a follower; 0: pollEvery
+	unwatched bool          // a follower gets no events, as on a network file system
 }
 
 // Validate returns one error for each setting that cannot work.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,11 +115,11 @@ func (d *shipped) sync(s *store.Stream) segment.Mark {
 	return m
 }
 
-// eachFollow runs a test for every compression, with and without a filter.
+// eachFollow runs a test for every compression, with and without a filter, and without events of the kernel.
 func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
-		for name, cfg := range map[string]Config{"": {}, " filtered": {Level: ul.Info, Since: time.Unix(946684800, 0)}} {
+		for name, cfg := range map[string]Config{"": {}, " filtered": {Level: ul.Info, Since: time.Unix(946684800, 0)}, " polled": {unwatched: true}} {
 			t.Run(how.String()+name, func(t *testing.T) {
 				t.Parallel()
 				run(t, newShipped(t, how), cfg)
@@ -127,19 +128,45 @@ func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 	}
 }
 
-// Who follows sees a line as soon as it is appended, and not at the next poll, also in a stream that is new.
+// A follower prints a line as soon as it is appended, not at the next poll. That is true of a new stream, too.
 func TestFollowPrintsAtOnceWhatIsAppended(t *testing.T) {
-	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
-		s := d.restart("gc.log", segment.Mark{})
-		d.append(s, "1\n")
-		cfg.poll = time.Hour
-		f := startFollower(t, cfg, d.dir)
-		f.expect("1\n")
-		d.append(s, "2\n")
-		f.expect("2\n")
-		d.append(d.restart("new.log", segment.Mark{}), "3\n")
-		f.expect("new.log: 3\n")
-	})
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	d := newShipped(t, segment.Zstd)
+	s := d.restart("gc.log", segment.Mark{})
+	d.append(s, "1\n")
+	f := startFollower(t, Config{poll: time.Hour}, d.dir)
+	f.expect("1\n")
+	d.append(s, "2\n")
+	f.expect("2\n")
+	d.append(d.restart("new.log", segment.Mark{}), "3\n")
+	f.expect("new.log: 3\n")
+}
+
+// Two arguments may name one directory, of which the kernel has only one watch. The follower must not look for changes
+// again and again for that reason.
+func TestFollowRestsIfTwoPathsNameOneDirectory(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	n := newNotice(time.Hour, true)
+	defer n.close()
+	dirs := []string{dir, link}
+	slices.Sort(dirs)
+	for range 3 {
+		n.watch(dirs)
+	}
+	if watched := n.watcher.WatchList(); len(watched) != 1 {
+		t.Fatalf("watched are %q, want one of %q", watched, dirs)
+	}
+	<-n.changed // the first watch
+	n.watch(dirs)
+	select {
+	case <-n.changed:
+		t.Error("told of a change, want none")
+	default:
+	}
 }
 
 // When the sidecar restarts, it cuts off uncommitted data and writes it again, in other

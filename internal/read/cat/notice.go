@@ -10,7 +10,8 @@ import (
 
 const (
 	pollEvery  = 200 * time.Millisecond
-	noticeRest = 10 * time.Millisecond // the shortest time from one pass to the next
+	noticeRest = 10 * time.Millisecond // the shortest time from an event to the pass that answers it
+	restShare  = 20                    // and that time as a multiple of the duration of the last pass, up to pollEvery
 	maxNoticed = 256                   // directories; more of them are only polled
 )
 
@@ -22,14 +23,16 @@ type notice struct {
 	poll    *time.Ticker
 }
 
-func newNotice(every time.Duration) *notice {
+// newNotice returns a notice that polls with the given interval. Without events, it does nothing else.
+func newNotice(every time.Duration, events bool) *notice {
 	n := &notice{changed: make(chan struct{}, 1), poll: time.NewTicker(every)}
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
+	if !events {
 		return n
 	}
-	n.watcher = watcher
-	go n.collect()
+	if watcher, err := fsnotify.NewWatcher(); err == nil {
+		n.watcher = watcher
+		go n.collect()
+	}
 	return n
 }
 
@@ -65,36 +68,48 @@ func (n *notice) close() {
 	}
 }
 
-// watch watches dirs, and stops watching all others. What was written before a new watch is found by another pass.
+// watch watches the first maxNoticed of dirs, which are sorted, and stops watching all others. What was written before a
+// new watch is found by another pass.
 func (n *notice) watch(dirs []string) {
 	if n.watcher == nil {
 		return
 	}
+	dirs = dirs[:min(len(dirs), maxNoticed)]
 	watched := n.watcher.WatchList()
+	slices.Sort(watched)
 	for _, dir := range watched {
-		if !slices.Contains(dirs, dir) {
+		if _, wanted := slices.BinarySearch(dirs, dir); !wanted {
 			_ = n.watcher.Remove(dir) // an error means that the directory is gone, and the watch with it
 		}
 	}
-	for _, dir := range dirs[:min(len(dirs), maxNoticed)] {
-		if !slices.Contains(watched, dir) && n.watcher.Add(dir) == nil {
+	for _, dir := range dirs {
+		if _, known := slices.BinarySearch(watched, dir); known || n.watcher.Add(dir) != nil {
+			continue
+		}
+		if slices.Contains(n.watcher.WatchList(), dir) { // otherwise another path to the same directory is watched
 			n.tell()
 		}
 	}
 }
 
-// wait waits for a change or the next poll. The error is that of ctx.
-func (n *notice) wait(ctx context.Context) error {
+// wait waits for a change or the next poll. Then it rests, in proportion to the duration of the last pass: what is
+// written at the same time is printed together, and a follower of many streams takes little CPU time from the sidecar
+// in its container. The error is that of ctx.
+func (n *notice) wait(ctx context.Context, last time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(noticeRest):
+	case <-n.poll.C:
+	case <-n.changed:
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-n.changed:
-	case <-n.poll.C:
+	case <-time.After(min(max(noticeRest, restShare*last), pollEvery)):
+	}
+	select {
+	case <-n.changed: // the pass that follows answers it
+	default:
 	}
 	return nil
 }

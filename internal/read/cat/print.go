@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -110,9 +111,9 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 	if p.cfg.listing() && p.gaps.n+p.gaps.jvm+p.marks.n == 0 {
 		p.note("no %s yet; waiting for one", p.cfg.listed())
 	}
-	notice := newNotice(cmp.Or(p.cfg.poll, pollEvery))
+	notice := newNotice(cmp.Or(p.cfg.poll, pollEvery), !p.cfg.unwatched)
 	defer notice.close()
-	for {
+	for last := time.Duration(0); ; {
 		notice.watch(directories(p.items))
 		if err := p.out.Flush(); err != nil {
 			return err
@@ -120,12 +121,14 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 		if hungUp(p.stdout) {
 			return syscall.EPIPE
 		}
-		if err := notice.wait(ctx); err != nil {
+		if err := notice.wait(ctx, last); err != nil {
 			return err
 		}
+		began := time.Now()
 		if err := p.pass(ctx); err != nil {
 			return err
 		}
+		last = time.Since(began)
 	}
 }
 
