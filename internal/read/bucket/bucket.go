@@ -22,6 +22,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
@@ -90,7 +91,8 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 		return nil, err
 	}
 	var before s3.Object
-	over := false // the rest of the stream of before is later than the window
+	var highest uint64 // number of the segments of its stream
+	over := false      // the segments with higher numbers are later than the window
 	for o, err := range wanted(ctx, r, window.Since) {
 		if err != nil {
 			return nil, err
@@ -98,16 +100,26 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 		if containers == nil || !sameContainer(before, o) {
 			containers = append(containers, filepath.Join(dir, strconv.Itoa(len(containers))))
 		}
-		follows := sameStream(before, o)
-		if before = o; follows && over {
+		if !sameStream(before, o) {
+			highest, over = 0, false
+		}
+		expected := expects(before, o, window.Until)
+		if before = o; over && o.Segment.Seq > highest {
 			continue
+		}
+		if !expected {
+			if err := checkRoom(dir, o.Segment.Size); err != nil {
+				return nil, err
+			}
+			p.Total += max(0, o.Segment.Size)
 		}
 		p.At(0)
 		p.Next(o.Segment.Size)
 		if o.Segment.Path, err = fetch(ctx, r, o, containers[len(containers)-1]); err != nil {
 			return nil, err
 		}
-		if over = false; later(o, window.Until) {
+		highest = max(highest, o.Segment.Seq)
+		if later(o, window.Until) {
 			if over, err = past(o.Segment, window.Until); err != nil {
 				return nil, err
 			}
@@ -119,8 +131,7 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 	return containers, nil
 }
 
-// size returns how many bytes the wanted segments have. It expects that all lines are dated, so that one segment of a
-// stream shows that the rest is later than the window.
+// size returns how many bytes the segments have that are expected to be fetched.
 func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, err error) {
 	var before s3.Object
 	for o, err := range wanted(ctx, r, window.Since) {
@@ -128,7 +139,7 @@ func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, er
 			return 0, err
 		}
 		// Sizes are the server's word: they neither lower the sum nor overflow it.
-		if !sameStream(before, o) || !later(before, window.Until) {
+		if expects(before, o, window.Until) {
 			sum += min(max(0, o.Segment.Size), math.MaxInt64-sum)
 		}
 		before = o
@@ -136,14 +147,25 @@ func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, er
 	return sum, nil
 }
 
+// expects reports whether a segment is expected to be fetched, given the object before it: usually, the first segment of
+// a stream that was begun after the window shows that the others are later.
+func expects(before, o s3.Object, until time.Time) bool {
+	return !sameStream(before, o) || !later(before, until)
+}
+
 // later reports whether a segment was begun after the window, so that the rest of its stream may be later. An earlier
 // line may still be in it, because a sidecar may find lines long after they were written.
 func later(o s3.Object, until time.Time) bool {
-	return !until.IsZero() && o.Segment.Start.After(until) && o.Stream != mark.Stream
+	return !until.IsZero() && o.Segment.Start.After(until) && !always(o.Stream)
 }
 
-// past reports whether the dates at the beginning of a segment show any reader of the stream that the rest of it is
-// later than until. A line without a date shows nothing: earlier segments may show when it was written.
+// always reports whether all segments of a stream are fetched, whatever the window is.
+func always(stream string) bool {
+	return stream == mark.Stream || naming.KindOf(stream) == naming.KindCrash
+}
+
+// past reports whether the dates in a segment show a reader of the stream that the rest of it is later than until.
+// A line without a date shows nothing: earlier segments may show when it was written.
 func past(seg segment.Info, until time.Time) (bool, error) {
 	dates := clock.Dating{Class: format.New(format.UL), Window: clock.Window{Until: until}, Timed: true}
 	source := read.Source{Dates: &dates}
@@ -151,19 +173,15 @@ func past(seg segment.Info, until time.Time) (bool, error) {
 	if err := source.Follow(filepath.Dir(seg.Path), []segment.Info{seg}, true, segment.FollowOptions{Once: true}); err != nil {
 		return false, fmt.Errorf("look for the end of the window: %w", err)
 	}
-	var after clock.Past
 	for source.Read() == nil {
 		for p := range source.Lines.Heads() {
-			switch l := dates.Line(p.Head(), nil); {
-			case l.Kind == ul.Continuation:
-			case l.Estimated || !l.Time.After(until.Add(clock.PastSlack)):
+			l := dates.Line(p.Head(), nil)
+			if l.Gap == nil && l.Kind != ul.Continuation && (l.Estimated || !l.Time.After(until.Add(clock.PastSlack))) {
 				return false, nil
-			default:
-				after.See(l.Time, until)
 			}
-			if after.Over() {
-				return true, nil
-			}
+		}
+		if dates.Over() {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -205,7 +223,7 @@ func wanted(ctx context.Context, r *s3.Reader, since time.Time) iter.Seq2[s3.Obj
 
 // over reports whether all lines of a segment were persisted before since, given the object after it.
 func over(o, next s3.Object, since time.Time) bool {
-	return sameStream(o, next) && next.Stream != mark.Stream && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
+	return sameStream(o, next) && !always(next.Stream) && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
 }
 
 func sameContainer(a, b s3.Object) bool {

@@ -28,13 +28,14 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 type object struct {
 	pod, stream string
 	hour        int    // after noon, when the segment was begun
+	number      int    // of the segment; 0: hour + 1
 	lines       string // uncompressed
 	cut         int    // bytes that the server does not send
 	listed      int    // bytes that the server lists in addition
 }
 
 func (o object) name() string {
-	name := fmt.Sprintf("%s-%06d.log", noon.Add(time.Duration(o.hour)*time.Hour).Format("20060102T150405.000Z"), o.hour+1)
+	name := fmt.Sprintf("%s-%06d.log", noon.Add(time.Duration(o.hour)*time.Hour).Format("20060102T150405.000Z"), cmp.Or(o.number, o.hour+1))
 	if o.lines == "" {
 		name += ".zst"
 	}
@@ -183,6 +184,32 @@ func TestSegmentsAfterTheWindowAreNotFetched(t *testing.T) {
 				t.Errorf("%d segments and %d of marks were fetched, want %d and %d", segments, marks, c.want, len(c.hours))
 			}
 		})
+	}
+}
+
+// The clock was set forward by four hours and back again: the segments begun in between come last in the bucket, although
+// their numbers are lower than those of others. Without them, a reader would find a hole.
+func TestSegmentsOfAWrongClockAreFetched(t *testing.T) {
+	var objects []object
+	for number, hour := range []int{1: 0, 2: 6, 3: 7, 4: 2, 5: 3} {
+		if number == 0 {
+			continue
+		}
+		line := noon.Add(time.Duration(hour)*time.Hour).Format("[2006-01-02T15:04:05.000+0000]") + "[info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 3M->1M(8M) 1.000ms\n"
+		objects = append(objects, object{pod: "web-0", stream: "gc.log", hour: hour, number: number, lines: strings.Repeat(line, 100)})
+	}
+	dir := t.TempDir()
+	if _, err := Fetch(t.Context(), bucketOf(t, objects...), clock.Window{Until: noon.Add(90 * time.Minute)}, dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	var numbers []string
+	for _, path := range filesIn(t, dir) {
+		_, number, _ := strings.Cut(path, "-")
+		numbers = append(numbers, number)
+	}
+	slices.Sort(numbers)
+	if want := []string{"000001.log", "000002.log", "000003.log", "000004.log"}; !slices.Equal(numbers, want) {
+		t.Errorf("fetched %q, want %q", numbers, want)
 	}
 }
 
