@@ -75,7 +75,7 @@ type judge struct {
 	metrics *metrics
 	log     *slog.Logger
 	mark    func(mark.Mark)
-	sampler *sampler // only Run uses it
+	sampler *sampler // only Run uses it, except for appeared
 
 	mu      sync.Mutex
 	pending []suspect

@@ -101,12 +101,50 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// On a busy node, there are always tasks that wait for something.
+// A JVM that starts after its sidecar is looked up when it stops for the first time, and not half a minute later. A
+// log with one start after another makes the sidecar look once in five seconds.
+func TestAJVMIsLookedUpWhenItFirstStops(t *testing.T) {
+	r := newRig(t)
+	pass := func(d time.Duration) { r.time = r.time.Add(d); r.judge.step(r.time) }
+	known := func(want int, when string) {
+		t.Helper()
+		if got := len(r.judge.sampler.processes); got != want {
+			t.Errorf("%s, %d JVMs are known, want %d", when, got, want)
+		}
+	}
+	r.judge.step(r.time)
+	r.kernel(kernelFiles{})
+	pass(10 * time.Second)
+	known(0, "before it stops")
+	r.read("gc.log", idlePause, idleTimes, idleSafe)
+	pass(time.Second)
+	known(1, "a second after it stopped")
+
+	r.file("proc/19/comm", "java\n")
+	r.read("other.log", idlePause, idleTimes, idleSafe)
+	pass(time.Second)
+	known(1, "a second after another stopped")
+	pass(4 * time.Second)
+	known(2, "five seconds later")
+
+	r.file("proc/21/comm", "java\n")
+	r.read("gc.log", idlePause, idleTimes, idleSafe)
+	pass(10 * time.Second)
+	known(2, "after another stop of a known JVM")
+	pass(20 * time.Second)
+	known(3, "half a minute after the last look")
+}
+
+// On a busy node, there are always tasks that wait for something. That another JVM is found does not make a difference.
 func TestWhatIsUsualIsNoCulprit(t *testing.T) {
 	r := newRig(t)
 	r.time = r.time.Add(-20 * time.Second)
 	total := 0
-	for range 22 {
+	for second := range 22 {
+		if second == 18 {
+			r.file("proc/19/comm", "java\n")
+			r.judge.sampler.appeared.Store(true)
+		}
 		r.kernel(kernelFiles{disk: total})
 		r.judge.step(r.time)
 		total += 900_000 // of each second, tasks wait for 0.9 s

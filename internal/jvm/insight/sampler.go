@@ -3,12 +3,14 @@ package insight
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 const (
 	maxSamples = 128              // about two minutes
 	findTime   = 30 * time.Second // how often the JVMs' cgroups and the destination's device are looked up
+	findRest   = 5 * time.Second  // after a lookup, a JVM that appears is not looked up for so long
 	background = 10               // number of samples before a stop that show the usual growth of the counters
 )
 
@@ -64,7 +66,7 @@ type sample struct {
 	dest     device // the device of the destination; zero: it is not on a block device, or its device is not known
 }
 
-// sampler keeps the last samples. Only one goroutine may use it.
+// sampler keeps the last samples. Except for appeared, only one goroutine may use it.
 type sampler struct {
 	kernel  kernelCounters
 	samples [maxSamples]sample
@@ -74,6 +76,7 @@ type sampler struct {
 	processes []process
 	set       int
 	found     time.Time
+	appeared  atomic.Bool // a JVM has stopped that may have appeared since found; any goroutine may set it
 
 	dest   string // the directory of the destination; empty: no destination
 	number string // the number of its device; empty: not known
@@ -85,8 +88,9 @@ func newSampler(cfg Config) *sampler {
 
 // sample takes a sample.
 func (s *sampler) sample(now time.Time) {
-	if now.Sub(s.found) >= findTime || now.Before(s.found) {
+	if rest := now.Sub(s.found); rest < 0 || rest >= findTime || rest >= findRest && s.appeared.Load() {
 		s.found = now
+		s.appeared.Store(false)
 		s.setJVMs(s.kernel.jvms())
 		if s.dest != "" {
 			s.number = s.kernel.deviceOf(s.dest)
@@ -144,7 +148,11 @@ func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 	half := end.Sub(start) / 2
 	for k := range numCounters {
 		// If both grew, the JVMs' own counters are better evidence than the node's.
-		if from.set == to.set && excess(from.jvms.some[k], to.jvms.some[k], base.jvms.some[k], from, to, base) >= half {
+		usual := base.jvms.some[k]
+		if base.set != from.set {
+			usual = -1
+		}
+		if from.set == to.set && excess(from.jvms.some[k], to.jvms.some[k], usual, from, to, base) >= half {
 			return culprits[k], add(evidence(k, "the JVM's", &from.jvms, &to.jvms, from, to))
 		}
 		if excess(from.node.some[k], to.node.some[k], base.node.some[k], from, to, base) >= half {
@@ -155,13 +163,13 @@ func (s *sampler) culprit(start, end time.Time) (Verdict, string) {
 }
 
 // excess returns how much a counter grew between two samples, less its usual growth in an equally
-// long time before that. It is negative if a counter was not read.
+// long time before that, if base is known. It is negative if a counter was not read.
 func excess(was, is, base time.Duration, from, to, before *sample) time.Duration {
 	if was < 0 || is < was {
 		return -1
 	}
 	grown := is - was
-	if span := from.at.Sub(before.at); base >= 0 && base <= was && span > 0 && from.set == before.set {
+	if span := from.at.Sub(before.at); base >= 0 && base <= was && span > 0 {
 		grown -= time.Duration(float64(was-base) * float64(to.at.Sub(from.at)) / float64(span))
 	}
 	return grown

@@ -16,6 +16,7 @@ type stream struct {
 	name   string
 	joiner *pause.Joiner
 	load   overhead
+	shown  int // the number of the last run that has stopped
 
 	fresh bool      // a line has been read since the last tick
 	heard time.Time // time of the last tick with lines or, before that, when the stream appeared
@@ -119,6 +120,10 @@ func (s *stream) waited(w *pause.Wait) {
 func (s *stream) stopped(stop *pause.Stop) {
 	if stop.Duration > cmp.Or(s.in.slow(), DefaultThreshold) {
 		s.in.metrics.slow.Inc()
+	}
+	if run := s.joiner.Run().Number; run != s.shown {
+		s.shown = run
+		s.in.judge.sampler.appeared.Store(true) // a JVM that stops has all its threads
 	}
 	s.in.judge.stopped(s.name, stop, s.when(stop.End), s.in.now())
 	if !s.joiner.Run().Mixed {
