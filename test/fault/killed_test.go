@@ -40,6 +40,7 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 			{"heap, with a crash", "heap", crashes, "exit=1", "heap", `-XX:\+CrashOnOutOfMemoryError is set, and ` + full},
 		} {
 			t.Run(jdk.String()+"/"+c.name, func(t *testing.T) {
+				t.Parallel() // each has its own control group and source
 				source, dest := lab.Tmpfs(t, "512m"), t.TempDir()
 				side := lab.Run(t, source, dest, "--attach", "process-namespace", "--jvm-tmp", "/tmp")
 				addr, err := side.Addr(lab.Patience)

@@ -79,6 +79,7 @@ func TestTheKernelFunctionOfAStallIsNamed(t *testing.T) {
 	named := regexp.MustCompile(`(?m) gc\.log +jvm-stalled +ended=\S+ seconds=[2-9]\.\d{3} verdict=\w+ why="a VM thread waited in the kernel function ([\w.]+)`)
 	for _, jdk := range jdks {
 		t.Run(jdk.String(), func(t *testing.T) {
+			t.Parallel() // each has its own disk and source
 			v, source, dest := newVolumeOf(t, "64M"), lab.Tmpfs(t, "64m"), t.TempDir()
 			p, err := jvm.Start(jdk, "-XX:+UseSerialGC", "-Xmx400m", "-cp", classes, "-Xlog:gc*,safepoint:file="+filepath.Join(source, "gc.log"),
 				"-Xlog:gc*:file="+filepath.Join(v.Dir, "second.log"), "Incident", "600000")
