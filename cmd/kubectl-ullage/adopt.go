@@ -37,8 +37,8 @@ the command takes the oldest that is ready, and says on stderr which that is.
 SELECTION is written as in -Xlog; the default is
 ` + adoptSelection + `.
 
-It adds an ephemeral container to the pod, which runs 'ullage adopt' as the
-JVM's user and sees its processes. The container complies with the policy
+The command adds an ephemeral container, which runs 'ullage adopt' as the JVM's
+user and sees the JVM's processes. The container complies with the policy
 "restricted", unless the JVM runs as root. A dry run asks the cluster first: if
 a right is missing or a policy forbids the container, the command reports that
 and changes nothing. If only the image defines the JVM's user or group, a first
@@ -46,11 +46,11 @@ ephemeral container looks them up. The shipped lines are copied into a new
 directory here as they arrive. When the time is up, or on Ctrl-C, the JVM logs
 what it logged before, and the command writes a report, POD-report.html.
 
-If the connection breaks, the command goes on where it was. If it was ended, run
-it again: it waits for the container that is there and fetches what it shipped.
-The container keeps that for ` + adoptHoldText + ` after the end. If the pod or the JVM's
-container ends first, the directory has all but the last two seconds or so, the
-report says that it is not complete, and the command exits with 1.
+If the connection breaks, the command resumes where it was. If the command was
+ended, run it again: it waits for the container and fetches the shipped lines.
+The container keeps them for ` + adoptHoldText + ` after the adoption. If the pod or the
+JVM's container ends first, the directory has all but the last two seconds or
+so, the report says that it is not complete, and the command exits with 1.
 
 A --sink gets the lines as well. Its options are checked first. A file that one
 of them names must be in the image; if it is not, the container ends before it
@@ -129,7 +129,7 @@ func (c *adoptConfig) validate(args []string) []error {
 	bad = append(bad, wrong...)
 	switch {
 	case c.secret != "" && len(c.sinks) == 0:
-		bad = append(bad, errors.New("--sink-secret is for --sink"))
+		bad = append(bad, errors.New("--sink-secret needs --sink"))
 	case c.secret != "" && !dnsName.MatchString(c.secret):
 		bad = append(bad, fmt.Errorf("--sink-secret: %q is not the name of a Secret", c.secret))
 	}
@@ -167,10 +167,10 @@ func (c *adoptConfig) run(ctx context.Context, e cli.Env) error {
 	guest := adopter{sidecar: sidecar{cluster: in, pod: a.Metadata.Name}, out: &shared{w: e.Stderr}}
 	if there := a.adopter(); there != nil {
 		if c.container != "" && there.Target != "" && c.container != there.Target {
-			return fmt.Errorf("pod %s: container %s already adopts the JVM of container %s, not of %s: wait until it has ended, or fetch its copy with -c %[3]s", a.Metadata.Name, there.Name, printable.Name(there.Target), printable.Name(c.container))
+			return fmt.Errorf("pod %s: container %s is adopting the JVM of container %s, not of %s: wait until it has ended, or fetch its copy with -c %[3]s", a.Metadata.Name, there.Name, printable.Name(there.Target), printable.Name(c.container))
 		}
 		guest.container = *there
-		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s has already adopted the JVM, for %s: waiting for that\n", there.Name, a.Metadata.Name, guest.lasts())
+		fmt.Fprintf(e.Stderr, "kubectl ullage adopt: container %s of pod %s already adopted the JVM, for %s: waiting for it\n", there.Name, a.Metadata.Name, guest.lasts())
 	} else if guest.container, err = c.begin(ctx, e, in, a); err != nil {
 		return fmt.Errorf("pod %s: %w", a.Metadata.Name, err)
 	}
@@ -244,7 +244,7 @@ func (c *adoptConfig) checkDest() error {
 	return os.Remove(trial)
 }
 
-// sinkArgs returns the flags for the sinks, with the pod and the container that the sinks show.
+// sinkArgs returns the flags for the sinks, with the pod and the container that the sinks report.
 func (c *adoptConfig) sinkArgs(a adoptable, jvm string) []string {
 	if len(c.sinks) == 0 {
 		return nil
@@ -283,10 +283,11 @@ func (c *adoptConfig) guest(a adoptable, name, jvm string, who user, args ...str
 	}
 }
 
-// lookerUser is the user and group of a container that looks up a JVM's user. /proc shows that to every user.
+// lookerUser is the user and group of a container that looks up a JVM's user and group. Every user can read both in
+// /proc.
 const lookerUser = 65532
 
-// look lets a container find out as which user the JVM runs, if only the image says so.
+// look finds the JVM's user with a container, if only the image defines it.
 func (c *adoptConfig) look(ctx context.Context, e cli.Env, in cluster, a adoptable, jvm string) (user, error) {
 	group := int64(lookerUser)
 	name := newName(lookerPrefix, time.Now())

@@ -51,7 +51,7 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// lasts returns for how long the container adopts the JVM.
+// lasts returns how long the container adopts the JVM.
 func (a adopter) lasts() time.Duration {
 	lasts, err := settings.ParseDuration(a.setting("for"))
 	if err != nil || ask.CheckFor(lasts) != nil {
@@ -62,7 +62,7 @@ func (a adopter) lasts() time.Duration {
 
 // bringBack copies the shipped files into a new directory until the adoption ends. It returns the figures of a report,
 // or nil if the JVM logged nothing. After a Ctrl-C, it first ends the adoption. If a connection breaks, it tries again
-// as long as the container holds the copy. If the container ends first, the directory has what arrived until then, and
+// as long as the container holds the copy. If the container ends first, the directory has what had arrived by then, and
 // the figures and the error say so.
 func (a adopter) bringBack(ctx context.Context, dest string, within time.Duration) (*view.Report, error) {
 	if err := a.started(ctx); err != nil {
@@ -85,7 +85,7 @@ func (a adopter) bringBack(ctx context.Context, dest string, within time.Duratio
 			return figures, nil
 		}
 		if !now && ctx.Err() != nil {
-			fmt.Fprintf(a.out, "kubectl ullage adopt: releasing the JVM; another Ctrl-C leaves that to the container, and what has arrived in %s\n", printable.Line(filepath.Clean(part)))
+			fmt.Fprintf(a.out, "kubectl ullage adopt: releasing the JVM; another Ctrl-C leaves the release to the container, and what has arrived stays in %s\n", printable.Line(filepath.Clean(part)))
 			waiting, now = bound, true
 			continue
 		}
@@ -157,8 +157,8 @@ func (a adopter) state(ctx context.Context) (containerStatus, error) {
 	return containerStatus{}, nil
 }
 
-// ended returns how the container ended, which must have run before, or nil if it still runs or its
-// state is unknown.
+// ended returns how a container that has run ended, or nil if it still runs or its state is
+// unknown.
 func (a adopter) ended(ctx context.Context) error {
 	st, err := a.state(ctx)
 	switch {
@@ -233,7 +233,7 @@ func (c copied) name() error {
 	return nil
 }
 
-// figures takes the figures of the report out of the copy. They are nil if the JVM has logged nothing.
+// figures takes the figures of the report out of the copy. They are nil if there is no usable report.
 func (a adopter) figures(c copied) *view.Report {
 	file := filepath.Join(c.part, handover.Report)
 	info, err := os.Stat(file)
@@ -254,11 +254,11 @@ func (a adopter) figures(c copied) *view.Report {
 	if err != nil {
 		fmt.Fprintf(a.out, "kubectl ullage adopt: no report ('ullage report' can make one from the copy): %s\n", printable.Line(err.Error()))
 	}
-	_ = os.Remove(file) // it is in the page
+	_ = os.Remove(file) // its figures go into the page that is shown
 	return figures
 }
 
-// keep keeps what arrived before the copying failed, and adds to the error where that is.
+// keep keeps what arrived before the copying failed and adds its location to the error.
 func (a adopter) keep(c copied, why error) (*view.Report, error) {
 	entries, err := os.ReadDir(c.part)
 	if err == nil && len(entries) == 0 {
@@ -268,7 +268,7 @@ func (a adopter) keep(c copied, why error) (*view.Report, error) {
 	if figures != nil {
 		figures.Complete = false
 		figures.Problems = append(figures.Problems, view.Problem{Kind: view.ProblemCut, Count: 1, Loses: true,
-			Text: "the copy was cut short, and the figures are those of a report that was made before: " + printable.Line(why.Error())})
+			Text: "the copy was cut short, and the figures are those of an earlier report: " + printable.Line(why.Error())})
 	}
 	if err == nil {
 		err = c.name()
@@ -308,13 +308,13 @@ func (a adopter) fetch(ctx context.Context, c copied, now bool) (figures *view.R
 	}
 	_, _ = stdin.Write(has.Bytes()) // if kubectl has ended, nothing is received
 	figures, err = a.receive(out, c)
-	short := errors.Is(err, io.ErrUnexpectedEOF) // kubectl has ended, and knows why
+	short := errors.Is(err, io.ErrUnexpectedEOF) // kubectl has ended and reports why
 	switch {
 	case err == nil:
 		// If the confirmation gets lost, the container ends a little later by itself.
 		_, _ = io.WriteString(stdin, handover.Confirmation+"\n")
 	case !short:
-		cancel() // nothing more is read, and kubectl would wait for that
+		cancel() // otherwise kubectl would wait for a reader
 	}
 	stdin.Close()
 	ended := cmd.Wait()

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// callTimeout limits one call of kubectl, except one of logs.
+	// callTimeout limits one call of kubectl, unless it streams.
 	callTimeout = 20 * time.Second
 
-	// endTimeout is how long a kubectl may take to end after it was asked to.
+	// endTimeout is how long kubectl may take to end once asked.
 	endTimeout = 2 * time.Second
 
-	maxComplaint = 8 << 10 // the number of kept bytes of kubectl's stderr
+	maxComplaint = 8 << 10 // bytes of kubectl's stderr that are kept
 )
 
 // cluster is a Kubernetes cluster and the kubectl that reaches it.
@@ -80,8 +80,8 @@ func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// end asks a kubectl to end. Windows cannot send an interrupt, so there it is killed. (On every system, a Ctrl-C on
-// the terminal reaches kubectl by itself.)
+// end asks a kubectl to end. Windows cannot send an interrupt, so kubectl is killed there. (On every system, a Ctrl-C
+// on the terminal reaches kubectl by itself.)
 func end(kubectl interface {
 	Signal(os.Signal) error
 	Kill() error
@@ -93,8 +93,8 @@ func end(kubectl interface {
 	return kubectl.Kill()
 }
 
-// run calls kubectl and returns its stdout. More than limit bytes are an error, and so is an exit status other than
-// 0, with kubectl's own text.
+// run calls kubectl and returns its stdout. More than limit bytes is an error. A nonzero exit status is an error with
+// kubectl's text.
 func (c cluster) run(ctx context.Context, limit int, args ...string) ([]byte, error) {
 	return c.runWith(ctx, nil, limit, args...)
 }
@@ -125,7 +125,7 @@ func (c cluster) runWith(ctx context.Context, stdin io.Reader, limit int, args .
 // for each attempt.
 var klogLine = regexp.MustCompile(`^[EWIF][0-9]{4} [0-9:.]+ +[0-9]+ [^ ]+:[0-9]+\] `)
 
-// explain returns an error from the end of kubectl and its output.
+// explain explains how kubectl ended, from its error and stderr.
 func (c cluster) explain(err error, complaint string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -134,7 +134,7 @@ func (c cluster) explain(err error, complaint string) error {
 	var said, logged []string
 	for text := range strings.Lines(complaint) {
 		switch text = strings.TrimSpace(text); {
-		case text == "", strings.HasPrefix(text, "command terminated with exit code"): // kubectl adds that to the text of the program that it ran
+		case text == "", strings.HasPrefix(text, "command terminated with exit code"): // kubectl adds this to the output of the program it ran
 		case klogLine.MatchString(text):
 			logged = append(logged, klogLine.ReplaceAllString(text, ""))
 		default:

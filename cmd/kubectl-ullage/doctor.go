@@ -31,12 +31,12 @@ Examples:
 
 It looks at the labels and annotations of the pod, its workload and its
 namespace, at the webhook with its certificate and pods, at the sidecar, and at
-the JVM's container, whose memory it adds up. If there is no sidecar, a dry run
+the JVM's container and its total memory. If there is no sidecar, a dry run
 asks the API server whether a new pod would get one. It changes nothing.
 
-Each line begins with "ok", "note", "problem", or, where you lack the right to
-look, "unknown". It exits with 1 if there is a problem, or if it could look at
-nothing.
+Each finding begins with "ok", "note", "problem", or, where you lack the right
+to look, "unknown". The command exits with 1 if there is a problem or if no
+finding is "ok".
 `
 
 // Marks of findings.
@@ -47,7 +47,7 @@ const (
 	markUnknown = "unknown"
 )
 
-// finding is one line of the answer, with what to do about it.
+// finding is one result, with a hint on what to do.
 type finding struct{ mark, text, hint string }
 
 // findingJSON is a finding for programs.
@@ -131,8 +131,7 @@ func findingsJSON(findings []finding) (string, error) {
 	return jsonText(all)
 }
 
-// exitCode returns the exit code. It is that of a problem even if there is none but nothing is
-// known to be well.
+// exitCode returns Failure if there is a problem or if no finding is ok.
 func exitCode(findings []finding) int {
 	has := func(mark string) bool {
 		return slices.ContainsFunc(findings, func(f finding) bool { return f.mark == mark })

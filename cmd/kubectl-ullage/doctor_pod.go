@@ -55,7 +55,7 @@ func (c cluster) namespaceOf(ctx context.Context, name string) (*metadata, error
 // lastWords are messages that a JVM prints if it refuses its options.
 var lastWords = []string{"Unrecognized option", "Unrecognized VM option", "Invalid -Xlog option", "Could not create the Java Virtual Machine", "Error occurred during initialization of VM"}
 
-// deaths looks for such messages in the logs of containers that do not run or have been restarted.
+// deaths looks for lastWords in the logs of containers that are not running or have restarted.
 func (c cluster) deaths(ctx context.Context, p pod) []finding {
 	var all []finding
 	for _, st := range p.Status.ContainerStatuses {
@@ -73,7 +73,7 @@ func (c cluster) deaths(ctx context.Context, p pod) []finding {
 		for line := range strings.Lines(string(out)) {
 			if slices.ContainsFunc(lastWords, func(words string) bool { return strings.Contains(line, words) }) {
 				all = append(all, finding{markProblem, fmt.Sprintf("a JVM of container %s did not start: %s", st.Name, printable.Clip(printable.Line(strings.TrimSpace(line)), maxProblems)),
-					"the injector supports JDK 11, 17, 21 and 25; JDK 8 has other options, see " + build.Docs + "pods.md#jdk-8: see ullage.dev/xlog, or opt out with the label " + ask.InjectLabel + `: "false"`})
+					"the injector supports JDK 11, 17, 21 and 25 (JDK 8: see " + build.Docs + "pods.md#jdk-8): check ullage.dev/xlog, or opt out with the label " + ask.InjectLabel + `: "false"`})
 				break
 			}
 		}
@@ -99,7 +99,7 @@ func (d *doctor) subjectFindings() []finding {
 	return append(append(all, d.adoptedFindings()...), d.deaths...)
 }
 
-// adoptedFindings returns the findings about containers that have adopted a JVM of the pod.
+// adoptedFindings returns the findings about containers that adopt a JVM of the pod.
 func (d *doctor) adoptedFindings() []finding {
 	var all []finding
 	if d.subject.pod == nil {
@@ -110,7 +110,7 @@ func (d *doctor) adoptedFindings() []finding {
 		switch {
 		case !adopterName.MatchString(st.Name):
 		case st.State.Running != nil:
-			all = append(all, finding{markNote, fmt.Sprintf("container %s is adopting a JVM of pod %s, or keeps what it shipped", st.Name, name), "'kubectl ullage adopt " + name + "' waits for it and fetches the lines"})
+			all = append(all, finding{markNote, fmt.Sprintf("container %s is adopting a JVM of pod %s, or is holding its copy", st.Name, name), "'kubectl ullage adopt " + name + "' waits for the container and fetches the lines"})
 		case st.State.Terminated != nil:
 			all = append(all, finding{markNote, fmt.Sprintf("container %s adopted a JVM of pod %s, and ended with exit code %d", st.Name, name, st.State.Terminated.ExitCode), ""})
 		case st.State.Waiting != nil:
@@ -151,7 +151,7 @@ func (d *doctor) wishFindings() []finding {
 	return all
 }
 
-// namespaceFindings judges the namespace and whether the webhook selects it.
+// namespaceFindings judges the namespace and whether the webhook selects the pod.
 func (d *doctor) namespaceFindings(label string) []finding {
 	if d.namespaceErr != nil {
 		return []finding{{markUnknown, "the labels of the namespace: " + d.namespaceErr.Error(), ""}}
@@ -192,18 +192,18 @@ func (d *doctor) trialFindings() []finding {
 	case s == nil:
 		return []finding{{markProblem, "a new pod would get no sidecar: the API server does not call the injector, or gets no answer", "if no cause is shown above, see the log of the API server"}}
 	case s.Refused != "":
-		return []finding{{markProblem, "the injector refuses: " + strings.Join(s.Errors, "; "), ""}}
+		return []finding{{markProblem, "the injector refuses the pod: " + strings.Join(s.Errors, "; "), ""}}
 	}
 	all := []finding{{markOK, "a new pod would get a sidecar", ""}}
 	for _, text := range d.trial.injected.Warnings {
-		all = append(all, finding{markNote, "it would warn: " + text, ""})
+		all = append(all, finding{markNote, "the injector would warn: " + text, ""})
 	}
 	if p := d.subject.pod; p != nil {
 		hint := "recreate it: kubectl delete pod " + p.Metadata.Name
 		if d.subject.workload != nil && slices.Contains([]string{"deployment", "statefulset", "daemonset"}, d.subject.workload.kind) {
 			hint = "kubectl rollout restart " + d.subject.workload.String()
 		}
-		all = append(all, finding{markProblem, "pod " + p.Metadata.Name + " has none: it was created before it asked for one, or while no injector answered", hint})
+		all = append(all, finding{markProblem, "pod " + p.Metadata.Name + " has none: it was created before one was requested, or while no injector answered", hint})
 	}
 	return all
 }
@@ -230,7 +230,7 @@ func (d *doctor) sidecarFindings() []finding {
 		}
 		if l := a.status.Levels; l != nil {
 			for _, file := range l.OtherLogs {
-				all = append(all, finding{markProblem, "a JVM logs outside the source, and waits for that disk: " + file, "write that log below /var/log/jvm, which is shipped"})
+				all = append(all, finding{markProblem, "a JVM logs outside the source, to a disk that it waits for: " + file, "write that log below /var/log/jvm, which is shipped"})
 			}
 		}
 		if a.err == nil && a.status.Read.Lines == 0 && len(a.status.Streams) == 0 && a.status.UptimeSeconds > silence {
@@ -240,7 +240,7 @@ func (d *doctor) sidecarFindings() []finding {
 	}
 	memory := p.footprints()
 	for _, text := range s.Warnings {
-		// The injector's warning about the same sum ends with the same advice.
+		// Skip the injector's warning about the same sum: it ends with this hint.
 		if !slices.ContainsFunc(memory, func(f finding) bool { return f.hint != "" && strings.HasSuffix(text, f.hint) }) {
 			all = append(all, finding{markNote, text, ""})
 		}

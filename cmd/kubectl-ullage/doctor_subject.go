@@ -37,7 +37,7 @@ func (c cluster) subject(ctx context.Context, t target) (subject, error) {
 		return subject{}, err
 	}
 	s.meta, s.namespace = s.pod.Metadata, s.pod.Metadata.Namespace
-	// Not every user may get the owner, and not every owner is a kind that we know.
+	// Not every user may get the owner, and not every owner's kind is known.
 	kind, name := s.meta.owner()
 	if _, known := kinds[kind]; known {
 		s.workload, _ = c.in(s.namespace).workload(ctx, target{kind, name})
@@ -87,8 +87,9 @@ func (s subject) manifest() []byte {
 	spec, _ := s.template["spec"].(map[string]any)
 	created := map[string]any{}
 	for key, value := range spec {
+		// The listed fields belong to the existing pod, not to a new one.
 		if !slices.Contains([]string{"nodeName", "hostname", "priority", "preemptionPolicy", "ephemeralContainers"}, key) {
-			created[key] = value // the other fields are set later, and refused in a new pod
+			created[key] = value
 		}
 	}
 	annotations := map[string]string{}
@@ -127,7 +128,7 @@ func recode(tree, into any) error {
 	return nil
 }
 
-// decodeBoth reads one text twice, into a type and into a tree. Numbers in the tree stay as they are written.
+// decodeBoth reads a text into a tree and the tree into a type. Numbers in the tree stay as they are written.
 func decodeBoth(text []byte, typed, tree any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

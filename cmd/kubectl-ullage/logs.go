@@ -53,7 +53,7 @@ A pod with several JVM containers has a sidecar for each: -c names one.
 type logsConfig struct {
 	single
 	follow bool
-	times  [3]string // of catTimes; these, within and tail are in the form that 'ullage logs' takes
+	times  [3]string // by index in catTimes; like within and tail, in the form that 'ullage logs' takes
 	within string
 	tail   string
 	json   bool
@@ -225,7 +225,7 @@ func (c *logsConfig) catArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// outcome turns the end of kubectl into an exit code. kubectl has printed the reason itself.
+// outcome turns kubectl's result into an exit code. If kubectl ran, it has printed the reason itself.
 func (c cluster) outcome(ctx context.Context, e cli.Env, name string, follow bool, err error) int {
 	var exit *exec.ExitError
 	switch {

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"kubectl-ullage": main, "kubectl": fakeKubectl, "mkincident": mkincident, "unpack": txtar.Unpack})
 }
 
-// TestScript runs the real command line with a kubectl that plays recorded answers. Each script in
+// TestScript runs the real command line with a kubectl that replays recorded answers. Each script in
 // testdata/script/*.txtar begins with the reason for it. The tests in test/e2e make the same calls to a cluster.
 func TestScript(t *testing.T) {
 	complete, err := filepath.Abs("kubectl_complete-ullage")

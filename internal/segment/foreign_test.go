@@ -31,8 +31,8 @@ func TestAForeignFileMayReferBackAsFarAsZstdcatReads(t *testing.T) {
 		}
 		got, err := io.ReadAll(r)
 		if c.fits && (err != nil || string(got) != text) || !c.fits && err == nil {
-			t.Errorf("a window of %d MiB: read %q, error %v; want %q and no error, or an error if it does not fit (fits: %v)",
-				c.size>>20, got, err, text, c.fits)
+			t.Errorf("a window of %d MiB (fits: %v): got %q, error %v; want %q and no error, or an error if it does not fit",
+				c.size>>20, c.fits, got, err, text)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)

@@ -10,7 +10,7 @@ import (
 
 // The tmpfs had no room left for a checkpoint. The sidecar was killed after it had persisted
 // the marker of a gap and nothing after it. The dropped lines are counted. Their remains in
-// the pages are not persisted as well.
+// the pages are not also persisted.
 func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 	for _, c := range []struct {
 		name   string

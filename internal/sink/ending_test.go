@@ -59,7 +59,7 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
 }
 
-// A power cut has torn the end of a stream that no JVM writes any more. The torn end cannot be read,
+// A power cut has torn the end of a stream that no JVM writes to any more. The torn end cannot be read,
 // so it does not count as undelivered, and retention does not wait for the sink.
 func TestATornEndIsNotLacked(t *testing.T) {
 	for name, torn := range map[string]string{"half a frame": "[2s][info][gc] ha", "zeros": strings.Repeat("\x00", 100)} {

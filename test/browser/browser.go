@@ -36,7 +36,7 @@ func Start(tb testing.TB) *Browser {
 	ctx, end := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, closeBrowser := chromedp.NewContext(ctx)
 	tb.Cleanup(func() {
-		// Cancel asks the browser to end and waits for its end; end removes its processes.
+		// Cancel asks the browser to end and waits for its end; end kills its processes.
 		if err := chromedp.Cancel(ctx); err != nil {
 			tb.Logf("end the browser: %v", err)
 		}
@@ -111,8 +111,8 @@ func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	return p
 }
 
-// run runs actions within the test's patience. The first run of a tab creates the tab, which then lives as long as
-// the context of that run. So that context must not have the deadline.
+// run runs actions within the test's patience. The first run attaches to the tab, for as long as that run's context
+// lives. That context must therefore not have the deadline.
 func (p *Page) run(what string, actions ...chromedp.Action) {
 	p.tb.Helper()
 	if err := chromedp.Run(p.ctx); err != nil {
@@ -129,7 +129,7 @@ func (p *Page) run(what string, actions ...chromedp.Action) {
 func (p *Page) Close() { p.close() }
 
 // Eval evaluates a JavaScript expression, which may be a promise, and decodes its
-// value into a pointer; nil drops the value.
+// value into a pointer; nil discards the value.
 func (p *Page) Eval(expression string, into any) {
 	p.tb.Helper()
 	p.run("evaluate "+expression, chromedp.Evaluate(expression, into, awaited))
@@ -146,7 +146,7 @@ func (p *Page) Await(what, expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			p.tb.Fatalf("%s: not within %s%s", what, patience, p.said())
+			p.tb.Fatalf("%s: not true within %s%s", what, patience, p.said())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

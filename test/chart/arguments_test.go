@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/webhook"
 )
 
-// TestTheInjectorsArguments lets the injector's own code read the arguments. It compares the names in them with
-// those of the objects.
+// TestTheInjectorsArguments parses the arguments with the injector's own code and compares the names with those of
+// the objects.
 func TestTheInjectorsArguments(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		c := sole[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0]
@@ -41,7 +41,7 @@ func TestTheInjectorsArguments(t *testing.T) {
 		}
 		for _, path := range []string{*file, cert.TLSCert, cert.TLSKey} {
 			if path != "" && !isMounted(c, path) {
-				t.Errorf("%s is in no volume", path)
+				t.Errorf("%s is not in a mounted volume", path)
 			}
 		}
 		if cert.TLSCert != "" {

@@ -30,7 +30,7 @@ var prometheusPrograms = sync.OnceValues(func() (string, error) {
 		return programs, nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return "", errors.New("put them into one directory of PATH")
+		return "", errors.New("put both into one directory in PATH")
 	}
 	return programs, unpackPrometheus(dir)
 })
@@ -44,8 +44,8 @@ func unpackPrometheus(dir string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	// Run as the user that apt chooses for downloads, apt could not write to the directory. Without lists it finds
-	// nothing, and with old ones it may find no file.
+	// apt's own download user could not write to the directory. Without package lists apt finds nothing; with old lists
+	// it may find no file.
 	const script = `cd "$1"
 get() { apt-get -qq -o APT::Sandbox::User=root "$@" </dev/null; }
 get download prometheus || { get update && get download prometheus; }

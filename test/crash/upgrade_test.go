@@ -28,10 +28,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// capture is the program of an older version, with which the test creates its testdata again:
+// capture is an older version's program, with which the test recreates its testdata:
 //
 //	go test ./test/crash -run TestUpgrade -capture OLD/bin/ullage
-var capture = flag.String("capture", "", "make the files of TestUpgrade anew with this `PROGRAM`, one of an older version")
+var capture = flag.String("capture", "", "recreate TestUpgrade's files with this older `PROGRAM`")
 
 const (
 	upgradeTmpfs = "4m"
@@ -51,7 +51,7 @@ var upgrades = []struct {
 	{name: "hindsight", flags: []string{"--persist-level", "info", "--hindsight", "1h", "--hindsight-on", ""}, now: []string{"--persist-level", "info", "--hindsight", "1h", "--hindsight-on", ""}, holds: "hindsight"},
 }
 
-// TestUpgrade starts a sidecar after a sidecar of an older version was killed while its destination was frozen.
+// TestUpgrade starts a sidecar on the files of an older one that was killed while its destination was frozen.
 // The new sidecar continues with the segments, the checkpoint, the spool or the held lines, and the cursor of the
 // sink. Every line is persisted once, or counted.
 func TestUpgrade(t *testing.T) {
@@ -124,7 +124,7 @@ func wantRest(t *testing.T, dest, printed string) {
 		}
 	}
 	if len(got) == 0 || len(got) >= len(want) || !slices.Equal(got, want[len(want)-len(got):]) {
-		t.Errorf("the sink printed %d lines, want the last ones of %d", len(got), len(want))
+		t.Errorf("the sink printed %d lines, want only the last lines of %d", len(got), len(want))
 	}
 }
 

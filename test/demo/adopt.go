@@ -17,14 +17,14 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// showAdopt starts a JVM without any log and lets `ullage adopt` ship a log for a time. The JVM lists the same
+// showAdopt starts a JVM without any log and lets `ullage adopt` ship a log for a while. The JVM lists the same
 // outputs before and after.
 func showAdopt(ctx context.Context, d *demo) error {
-	// The JVM outlasts the adoption: the demo ends it.
+	// The JVM outlasts the adoption; the demo ends the JVM.
 	if err := d.churn(time.Hour); err != nil {
 		return err
 	}
-	d.say("A JVM runs (%s, pid %d), which was started without -Xlog.", d.jdk, d.jvm.PID())
+	d.say("A JVM (%s, pid %d) is running, started without -Xlog.", d.jdk, d.jvm.PID())
 	if err := attachable(ctx, d); err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func showAdopt(ctx context.Context, d *demo) error {
 	if after != before {
 		return errors.New("the JVM does not list the same outputs before and after")
 	}
-	d.say("The JVM lists the same as before, and was not restarted.\n")
+	d.say("The JVM lists the same outputs and was not restarted.\n")
 	d.say("Read what it logged meanwhile:\n  %s logs %s | less\nRemove that and the report:\n  rm -r %s", d.ullage, d.dest, d.dir)
-	d.dir = "" // both stay
+	d.dir = "" // keep the log and the report
 	return nil
 }
 
@@ -63,8 +63,8 @@ func configuration(listed string) string {
 	return listed
 }
 
-// attachable waits until the JVM answers. The signal with which jcmd makes a JVM listen would end one that still
-// starts; ours is not sent before the JVM catches it.
+// attachable waits until the JVM answers. jcmd makes a JVM listen with SIGQUIT, which would kill a JVM that is still
+// starting. ullage sends it only once the JVM catches it.
 func attachable(ctx context.Context, d *demo) error {
 	cfg := adopt.Config(d.jvm.PID())
 	err := errors.New("it was not found")
@@ -80,7 +80,7 @@ func attachable(ctx context.Context, d *demo) error {
 	return nil
 }
 
-// adopt runs the command for the demo's time and shows its progress.
+// adopt runs the command for d.seconds and shows its progress.
 func (d *demo) adopt(ctx context.Context) error {
 	pid, lasts := strconv.Itoa(d.jvm.PID()), strconv.Itoa(d.seconds)+"s"
 	d.say("ullage adopt %s '%s' --for %s --dest %s", pid, selection, lasts, d.dest)

@@ -18,12 +18,15 @@ type copied struct {
 	lines   int // lines at the engine, each counted once
 	again   int // repeated lines, with the same uid
 	missing int
-	foreign int // lines that were never persisted, or with other bytes
+	foreign int // lines that were never persisted or whose bytes differ
 }
 
 func (c copied) err() error {
-	if c.missing+c.foreign > 0 || c.lines == 0 {
-		return fmt.Errorf("the %s lacks %d lines, and has %d that were not persisted", c.what, c.missing, c.foreign)
+	switch {
+	case c.missing+c.foreign > 0:
+		return fmt.Errorf("the %s lacks %d lines and has %d that were not persisted", c.what, c.missing, c.foreign)
+	case c.lines == 0:
+		return fmt.Errorf("the %s has no lines", c.what)
 	}
 	return nil
 }
@@ -34,7 +37,7 @@ func (c copied) String() string {
 		text = fmt.Sprintf("NOT THE SAME: %d missing, %d foreign", c.missing, c.foreign)
 	}
 	if c.again > 0 {
-		text += fmt.Sprintf("; %s came again, each with the uid that it had before", strings.TrimSpace(count(c.again)))
+		text += fmt.Sprintf("; %s arrived again, each with its earlier uid", strings.TrimSpace(count(c.again)))
 	}
 	return text
 }

@@ -14,7 +14,7 @@ import (
 const (
 	reviewRate    = 100 // a second
 	reviewSeconds = 15
-	reviewLimit   = 20 * time.Millisecond // 99 of 100
+	reviewLimit   = 20 * time.Millisecond // for 99 of 100 reviews
 	memoryLimit   = 32 * mib
 )
 
@@ -28,8 +28,8 @@ type loadResult struct {
 }
 
 // An injector answers 100 reviews a second. A program in a pod sends them to one of the injectors, over the pod
-// network and with TLS, as an API server does. Other work on the node slows it down, so a round over the limit is
-// repeated up to twice.
+// network and with TLS, as an API server does. Other work on the node slows the injector down, so a round over
+// the limit is repeated up to twice.
 func TestAdmissionCost(t *testing.T) {
 	s := newSpace(t)
 	startTools(s, "client")
@@ -54,7 +54,7 @@ func TestAdmissionCost(t *testing.T) {
 		fmt.Sprintf("%s (p50 %s, max %s; best of %d)", inMillis(best.P99), inMillis(best.P50), inMillis(best.Max), rounds), inMillis(reviewLimit))
 	figures.add("admission, the same: most resident memory of that injector, 4 times a second", inMiB(resident), inMiB(memoryLimit))
 	if resident > memoryLimit {
-		t.Errorf("the injector took %d bytes, over %d", resident, memoryLimit)
+		t.Errorf("the injector took %d bytes, want at most %d", resident, memoryLimit)
 	}
 }
 
@@ -98,7 +98,7 @@ func review() string {
 	})
 }
 
-// startTools starts a pod with busybox, for commands by kubectl exec.
+// startTools starts a pod with busybox, for kubectl exec commands.
 func startTools(s *space, name string) {
 	s.Helper()
 	s.apply(manifest(object{

@@ -27,13 +27,13 @@ func median(of []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// Measures the size of each image on the nodes and unpacked.
+// Measures each image's size, as nodes report it and unpacked.
 func TestImagesAreSmall(t *testing.T) {
 	t.Parallel()
 	for image, limit := range map[string]int64{"ullage": 22 * mib, "ullage-injector": 30 * mib} {
 		limitText := fmt.Sprintf("%d MiB", limit/mib)
 		held := onNodes(t, image)
-		figures.add("image "+image+", as nodes tell (containerd: compressed)", inMiB(held), limitText)
+		figures.add("image "+image+", as nodes report (containerd: compressed)", inMiB(held), limitText)
 		if held > limit {
 			t.Errorf("%s has %d bytes, over %s", image, held, limitText)
 		}
@@ -58,7 +58,7 @@ func onNodes(t *testing.T, image string) (bytes int64) {
 		return bytes > 0
 	})
 	if err != nil {
-		t.Fatalf("no node reports the size of %s:%s: %v (a kubelet reports 50 images, unless nodeStatusMaxImages is larger)", image, imageVersion, err)
+		t.Fatalf("no node reports the size of %s:%s: %v (a kubelet reports at most nodeStatusMaxImages images, by default 50)", image, imageVersion, err)
 	}
 	return bytes
 }
@@ -106,7 +106,7 @@ func unpackedSize(archive, image string) (int64, error) {
 		return 0, fmt.Errorf("%s: manifest.json: %w", archive, err)
 	}
 	if tag := "localhost/" + image + ":" + imageVersion; len(images) != 1 || !slices.Contains(images[0].RepoTags, tag) {
-		return 0, fmt.Errorf("%s is not of %s", archive, tag)
+		return 0, fmt.Errorf("%s is not an archive of %s", archive, tag)
 	}
 	var sum int64
 	for _, layer := range images[0].Layers {

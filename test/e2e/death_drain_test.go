@@ -43,7 +43,7 @@ func TestNodeIsDrained(t *testing.T) {
 	figures.add("node drained: eviction of a pod while its JVM logs", time.Since(began).Round(100*time.Millisecond).String(), "30 s")
 	moves := sameMachine(s)
 	if !moves {
-		t.Log("the cluster has no two nodes that share a disk: the pod continues on its node")
+		t.Log("no two nodes of the cluster share a disk: the pod continues on its node")
 		uncordon()
 	}
 	s.eventually(time.Minute, "another pod exists", func() bool {

@@ -43,7 +43,7 @@ func TestATracedWrite(t *testing.T) {
 	} {
 		w, ok := parseWrite(c.line)
 		if !ok || w.took != c.want || w.text != c.text {
-			t.Errorf("of %q: got %v %q, %v; want %v %q", c.line, w.took, w.text, ok, c.want, c.text)
+			t.Errorf("%q: got %v %q, %v; want %v %q", c.line, w.took, w.text, ok, c.want, c.text)
 		}
 	}
 	for _, line := range []string{"", "+++ killed by SIGKILL +++", "1795791486.1 write(4</tmp/v/gc.log>, \"a\", 1 <unfinished ...>", `1795791486.1 write(4</tmp/v/gc.log>, "a", 1) = -1 ENOSPC (No space left on device) <0.1>`} {
@@ -100,12 +100,12 @@ func TestAStallIsProven(t *testing.T) {
 	}
 }
 
-// TestNoStallIsAFigure checks that zero stalls are a figure, and that a nil tracer leaves the
+// TestNoStallIsAFigure checks that zero stalls are reported and that a nil tracer leaves the
 // command unchanged.
 func TestNoStallIsAFigure(t *testing.T) {
 	f := (&tracer{}).figures()
 	if v, ok := f["stalls"]; !ok || v != 0 {
-		t.Errorf("of no writes: got %v, want no stall", f)
+		t.Errorf("without writes: got %v, want 0 stalls", f)
 	}
 	if got := (*tracer)(nil).around([]string{"java"}, "log"); len(got) != 1 {
 		t.Errorf("without a tracer the command is %q, want it unchanged", got)
@@ -138,7 +138,7 @@ func TestWhatADeviceHasWritten(t *testing.T) {
 	}
 	for _, bad := range []string{"", "1 2 3", "1 2 3 4 5 6 x"} {
 		if got, err := sectorsWritten(bad); err == nil {
-			t.Errorf("of %q: got %g, want an error", bad, got)
+			t.Errorf("%q: got %g, want an error", bad, got)
 		}
 	}
 }

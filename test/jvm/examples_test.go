@@ -65,7 +65,7 @@ func TestTheREADMEsFirstCommands(t *testing.T) {
 	}
 	out := run(t, t.TempDir(), string(example[1]),
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url."+repository(t, root)+".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/ullage/ullage")
-	for _, want := range []string{"lost", "twice", "The JVM lists the same as before"} {
+	for _, want := range []string{"lost", "twice", "The JVM lists the same outputs"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the demos do not print %q:\n%s", want, out)
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// slot has the fields of a checkpoint's slot about lines that are not persisted.
+// slot has those fields of a checkpoint slot that describe lines that are not persisted.
 type slot struct {
 	Seq      uint64
 	Withheld struct {
@@ -55,7 +55,7 @@ func SavesUntil(source string) int64 {
 	return s.Withheld.Held.Until
 }
 
-// Line is a line of the file of a [Flood], as a reader of the file sees it.
+// Line is a line in a [Flood]'s file, as a reader of the file sees it.
 type Line struct {
 	Text   []byte // with its newline, valid until the next line
 	Number int64  // the number of the line that ends here

@@ -1,5 +1,5 @@
-// Command spring prints the directory with a Spring Boot application, Orders, and its libraries, which Maven fetches
-// once. The tests here kill the application, and images.sh of test/cluster puts it into the image of a JDK.
+// Command spring prints the directory of the Spring Boot application Orders and its libraries, which Maven fetches
+// once. The tests here kill the application, and images.sh of test/cluster puts it into a JDK image.
 package main
 
 import (

@@ -107,7 +107,7 @@ func TestFileThatIsMissing(t *testing.T) {
 	f.Close()
 }
 
-// The directory of another user can hold the only copy of lines: the error must not
+// Another user's directory can hold the only copy of some lines: the error must not
 // advise removing it.
 func TestDirectoryOfAnotherUserIsNotToBeRemoved(t *testing.T) {
 	src := source(t)
@@ -122,9 +122,9 @@ func TestDirectoryOfAnotherUserIsNotToBeRemoved(t *testing.T) {
 	lab.AsNobody(t, func() { dir, err = Open(src) })
 	if err == nil {
 		dir.Close()
-		t.Fatal("another user may open the directory")
+		t.Fatal("another user opened the directory, want an error")
 	}
 	if text := err.Error(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(text, "run the sidecar as that user; do not remove the directory") {
-		t.Errorf("got %q, want a permission error that says which user to run as, and not to remove the directory", text)
+		t.Errorf("got %q, want a permission error that advises running as that user and keeping the directory", text)
 	}
 }

@@ -16,9 +16,9 @@ import (
 // golang.org/x/net/netutil) has the same bound, but there, clients that hold their connections
 // lock out all others. A kubelet's probe would wait in the kernel's queue after thousands of
 // clients, each of which stays as long as the server's deadlines allow, and then time out. This
-// listener always accepts a new connection. An idle connection is closed only once as many
-// later connections have arrived as the listener may hold. A probe survives, because it sends
-// its request at once.
+// listener always accepts a new connection. An idle connection is closed only after every other
+// connection has arrived or received data later. A probe survives, because it sends its request
+// at once.
 func Limit(l net.Listener, most int) net.Listener {
 	return &listener{Listener: l, most: most}
 }
@@ -61,7 +61,7 @@ type conn struct {
 	place    *list.Element
 }
 
-// Read reads from the connection. The first byte makes the connection the least idle one.
+// Read reads from the connection. Any data makes the connection the least idle one.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {

@@ -91,11 +91,11 @@ func TestConfigureRefuses(t *testing.T) {
 		{"backslash before the quote", func(o *Output) { o.Name = `file=x\` }, "backslash"},
 		{"no selection", func(o *Output) { o.Selection = "" }, "empty"},
 		{"selection that is not absolute", func(o *Output) { o.Selection = "gc=info" }, "damaged"},
-		{"argument behind the selection", func(o *Output) { o.Selection = "all=info disable" }, "damaged"},
+		{"argument after the selection", func(o *Output) { o.Selection = "all=info disable" }, "damaged"},
 		{"newline in the selection", func(o *Output) { o.Selection = "all=info\nGC.run" }, "damaged"},
 		{"restoring would delete it", func(o *Output) { o.Selection = "all=off" }, "delete"},
 		{"no decorators", func(o *Output) { o.Decorators = "" }, "decorators"},
-		{"argument behind the decorators", func(o *Output) { o.Decorators = "none rotate" }, "decorators"},
+		{"argument after the decorators", func(o *Output) { o.Decorators = "none rotate" }, "decorators"},
 		{"short forms of decorators", func(o *Output) { o.Decorators = "u,l,tg" }, "decorators"},
 		{"options", func(o *Output) { o.Options = "a b" }, "options"},
 		{"long selection of an old JDK", func(o *Output) { o.Selection += strings.Repeat(",gc*=info", 30) }, "JDK 17"},
@@ -167,12 +167,12 @@ func TestNoOtherOutputIsCreatedOrDeleted(t *testing.T) {
 	good := Output{Name: "file=/l/gc.log", Decorators: ask.OutputDecorators, Options: ask.OutputOptions}
 	for _, name := range []string{"", "stdout", "stderr", "#2", "file=", `file=/l" what=all=off`, "file=/l\nVM.log disable", `file=/l\`, "file=" + strings.Repeat("x", MaxCommand)} {
 		if cmd, err := Delete(name); err == nil {
-			t.Errorf("delete %q, want an error: %s", name, cmd)
+			t.Errorf("delete %q: the command is %s, want an error", name, cmd)
 		}
 		o := good
 		o.Name = name
 		if cmd, err := Create(o, parsed(t, "gc")); err == nil {
-			t.Errorf("create %q, want an error: %s", name, cmd)
+			t.Errorf("create %q: the command is %s, want an error", name, cmd)
 		}
 	}
 	for name, spoil := range map[string]func(*Output){

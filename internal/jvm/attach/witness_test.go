@@ -18,20 +18,20 @@ func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
 		before func(t *testing.T, path string, w *Witness)
 		how    string
 	}{
-		"it leaves its socket": {func(*testing.T, string, *Witness) {}, Killed},
-		"it removes it":        {remove, Exited},
-		"it removes it, is seen, and ends": {func(t *testing.T, path string, w *Witness) {
+		"it leaves its socket":  {func(*testing.T, string, *Witness) {}, Killed},
+		"it removes its socket": {remove, Exited},
+		"it removes its socket, is checked and ends": {func(t *testing.T, path string, w *Witness) {
 			must(t, os.Remove(path))
 			stays(t, w)
 			stays(t, w)
 		}, Exited},
-		"somebody removes it": {func(t *testing.T, path string, w *Witness) {
+		"another process removes the socket": {func(t *testing.T, path string, w *Witness) {
 			must(t, os.Remove(path))
 			stays(t, w)
 			w.lost = w.lost.Add(-2 * orderlyEnd)
 			stays(t, w)
 		}, ""},
-		"another process removes it, and it makes a new one": {func(t *testing.T, path string, w *Witness) {
+		"another process removes the socket, and the JVM makes a new one": {func(t *testing.T, path string, w *Witness) {
 			must(t, os.Remove(path))
 			stays(t, w)
 			w.lost = w.lost.Add(-2 * orderlyEnd)
@@ -105,7 +105,7 @@ func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
 	}
 }
 
-// The kernel tells the holder of a descriptor how a process ended.
+// The kernel reports to the holder of a descriptor how a process ended.
 func TestTheKernelTellsHowAProcessEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string
@@ -113,7 +113,7 @@ func TestTheKernelTellsHowAProcessEnded(t *testing.T) {
 		signal  unix.Signal
 	}{
 		"an exit code": {"exit 3", 3, -1},
-		"in order":     {"exit 0", 0, -1},
+		"exit code 0":  {"exit 0", 0, -1},
 		"a signal":     {"kill -ABRT $$", -1, unix.SIGABRT},
 		"killed":       {"kill -KILL $$", -1, unix.SIGKILL},
 	} {
@@ -127,21 +127,21 @@ func TestTheKernelTellsHowAProcessEnded(t *testing.T) {
 			w := (&Client{}).Witness(JVM{PID: cmd.Process.Pid, host: cmd.Process.Pid, start: start})
 			defer w.Close()
 			if status, ok := w.Status(); ok {
-				t.Errorf("the process runs, and has the status %d", status)
+				t.Errorf("a running process has the status %d, want none", status)
 			}
 			_, err = io.WriteString(in, "\n")
 			must(t, err)
 			_ = cmd.Wait()
 			status, ok := w.Status()
 			if !ok {
-				t.Skipf("the kernel does not tell: it is older than Linux 6.15")
+				t.Skipf("the kernel does not report it: it is older than Linux 6.15")
 			}
 			if status.ExitStatus() != c.exited || status.Signal() != c.signal {
 				t.Errorf("exit code %d and signal %v, want %d and %v", status.ExitStatus(), status.Signal(), c.exited, c.signal)
 			}
 			w.Close()
 			if _, ok := w.Status(); ok {
-				t.Error("a closed Witness has a status")
+				t.Error("a closed Witness has a status, want none")
 			}
 		})
 	}

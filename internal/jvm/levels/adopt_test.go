@@ -18,7 +18,7 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// foreign returns a pod whose sidecar adopts and whose JVM does not log into the source. list is what that JVM answers
+// foreign returns a pod whose sidecar adopts and whose JVM does not log into the source. list is that JVM's reply
 // to a list command.
 func foreign(t *testing.T) (r *rig, j *fakejvm.JVM, list string) {
 	t.Helper()
@@ -50,7 +50,7 @@ func (r *rig) released(j *fakejvm.JVM, before string) {
 	}
 }
 
-// drains ends a process in the orderly way.
+// drains ends a process in an orderly way.
 func drains(p *process) {
 	p.t.Helper()
 	must(p.t, p.drain(context.Background()))
@@ -67,7 +67,7 @@ func TestAJVMWithoutAnOutputIsGivenOneUntilTheSidecarEnds(t *testing.T) {
 	m.Gives(t, `jvm-adopted stream=gc-7.log pid=7 selection=gc\*=debug,safepoint=info`)
 	p.hasMetric(1, "ullage_adopted_jvms")
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Adopted.String() != "gc*=debug,safepoint=info" || len(st.Errors) > 0 {
-		t.Errorf(`the status is %+v, want 1 in JVMs, "gc*=debug,safepoint=info" and no Errors`, st)
+		t.Errorf(`the status is %+v, want one JVM, adopted with "gc*=debug,safepoint=info", and no errors`, st)
 	}
 	n := j.Count()
 	for range 3 {
@@ -135,7 +135,7 @@ func TestACommandReleasesUntilSomethingElseIsWanted(t *testing.T) {
 	p.step()
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].To != "no output" {
-		t.Errorf(`the reset made the changes %+v, error %v, want 1 in changes and To "no output"`, changes, err)
+		t.Errorf(`the reset made the changes %+v, error %v, want one change, to "no output"`, changes, err)
 	}
 	p.step()
 	r.released(j, before)
@@ -196,7 +196,7 @@ func TestWhatAJVMRefusesItIsNotGiven(t *testing.T) {
 	}
 }
 
-// The sidecar knows only the JVM's socket. In the JVM's file system, the path of the source is another
+// The sidecar knows only the JVM's socket. In the JVM's file system, the source's path names another
 // directory.
 func TestAJVMThatDoesNotSeeTheSourceIsLeftAlone(t *testing.T) {
 	r, j, before := foreign(t)

@@ -41,8 +41,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 				defer conn.Close()
 				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")
 				must(t, err)
-				// No command reads on before all answers have begun, so that the sidecar holds all of them at
-				// once.
+				// No client reads on until every answer has begun, so the sidecar holds all answers at once.
 				_ = conn.SetReadDeadline(time.Now().Add(patience))
 				_, _ = io.ReadFull(conn, make([]byte, len("\n{")))
 				answered.Done()

@@ -21,7 +21,7 @@ type AppRaise struct {
 // on reports whether the raise is in effect. r may be nil.
 func (r *AppRaise) on(now time.Time) bool { return r != nil && now.Before(r.Until) }
 
-// sound returns the usable form of a saved raise, or nil if the raise cannot have been asked for.
+// sound returns the usable form of a saved raise, or nil if no request can have made it.
 func (r *AppRaise) sound() *AppRaise {
 	if r == nil || r.Levels.IsZero() || ask.CheckFor(r.For) != nil {
 		return nil
@@ -40,8 +40,8 @@ func (r *AppRaise) bounded(now time.Time) *AppRaise {
 const (
 	whyAppLog = "annotation " + ask.Prefix + "app-log"
 
-	// WhySet and WhyReset are the reasons of a raise that a command begins, and of its end by a
-	// command.
+	// WhySet is the reason for a raise that a command begins, WhyReset for whatever a command
+	// ends.
 	WhySet   = "ullage levels set"
 	WhyReset = "ullage levels reset"
 )
@@ -58,7 +58,7 @@ func (s *State) checkApps() (err error) {
 	return err
 }
 
-// AppNow returns the application's raise that is in effect and its reason. The raise of a command takes
+// AppNow returns the application's current raise and its reason. The raise of a command takes
 // precedence over that of an annotation. If no raise is in effect, r is nil.
 func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 	switch {
@@ -70,7 +70,7 @@ func (s *State) AppNow(now time.Time) (r *AppRaise, why string) {
 	return nil, ""
 }
 
-// SetApp begins the raise of a command and returns its end. by is the process that sent the command.
+// SetApp begins a command's raise and returns the time at which it ends. by is the process that sent the command.
 func (s *State) SetApp(to loggers.Levels, lasts time.Duration, by string, now time.Time) (until time.Time) {
 	now = now.Round(0) // without the monotonic clock reading, which is not saved
 	s.AppSet = &AppRaise{to, lasts, now.Add(lasts), by, ""}

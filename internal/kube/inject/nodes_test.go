@@ -49,7 +49,7 @@ func TestAPodForOtherNodesIsRefused(t *testing.T) {
 			checkInvariants(t, pod, res, testConfig())
 			said := strings.Join(res.Warnings, "\n")
 			if res.Injected != (c.says == "") || c.says != "" && (res.Refused != ask.Unsuitable || !strings.Contains(said, c.says)) {
-				t.Errorf("injected %v, refused %q with\n%s\nwant %q", res.Injected, res.Refused, said, c.says)
+				t.Errorf("injected %v, refused %q:\n%s\nwant %q (empty: injected)", res.Injected, res.Refused, said, c.says)
 			}
 		})
 	}

@@ -26,8 +26,8 @@ type Config struct {
 	// Not a flag of this package.
 	DenyOnError bool
 
-	// OnDecision, if not nil, is called for each pod that is injected or refused, except in dry
-	// runs. It must not block. Not a flag.
+	// OnDecision, if not nil, is called for each pod with a controller that is injected or
+	// refused, except in dry runs. It must not block. Not a flag.
 	OnDecision func(Notice)
 
 	// Reasons are all possible values of [Decision.Refused]. Not a flag.
@@ -49,7 +49,7 @@ func DefaultConfig() Config { return Config{Listen: ":9443", ShutdownDelay: 5 * 
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.Listen, "webhook-listen", c.Listen, "`ADDRESS` for the webhook, HTTPS: \":port\" or \"host:port\"")
+	fs.StringVar(&c.Listen, "webhook-listen", c.Listen, "HTTPS `ADDRESS` of the webhook: \":port\" or \"host:port\"")
 	settings.DurationVar(fs, &c.ShutdownDelay, "shutdown-delay", c.ShutdownDelay,
 		"on SIGTERM, continue to answer for this `DURATION`, until API servers know that the injector is ending")
 }

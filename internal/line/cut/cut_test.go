@@ -52,7 +52,7 @@ func TestNoLineGoesOnAcrossDamage(t *testing.T) {
 	}
 }
 
-// A partly reclaimed file has zero bytes in the place of its first lines.
+// A partly reclaimed file has zero bytes in place of its first lines.
 func TestAHoleIsNoPartOfALine(t *testing.T) {
 	hole := strings.Repeat("\x00", 3*HeadBytes)
 	raw := []byte(hole + "the rest of one\ntwo\x00\n\x00three\n")
@@ -73,7 +73,7 @@ func TestLinesAreReturnedOnceTheyAreWhole(t *testing.T) {
 		l.Feed([]byte(step.raw))
 		for p, ok := l.Next(); ok; p, ok = l.Next() {
 			if !p.First || !p.Last {
-				t.Fatalf("%q is a part of a line, want First true and Last true", p.Text)
+				t.Fatalf("%q is only part of a line, want a whole line", p.Text)
 			}
 			got = append(got, p.Text...)
 		}

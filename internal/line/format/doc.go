@@ -9,14 +9,14 @@
 // Each line is judged on its own: it is a header if it has the form of a header in a format that
 // the [Classifier] accepts. Any other line continues the record before it, like a stack trace or
 // the further lines of an SQL statement. So one stream may mix formats. A Classifier that begins
-// in the middle of a stream may not know which record its first lines continue. From the first
+// in the middle of a stream may not know which record its first lines continue. After the first
 // header, it agrees with a Classifier of the whole stream.
 //
 // The level of a line decides what happens to the line, but never whether it is counted: even a
 // line with a wrong level is either persisted, or dropped and counted. If the destination fails
-// and a line is read again, it gets the same level, with two exceptions, where less was known at
-// the first reading: the first of JUL's two lines before the second was written, and brackets or
-// an object without a level before the first header of the stream.
+// and a line is read again, it gets the same level, unless less was known at the first reading.
+// That happens to the first of JUL's two lines if the second was not yet written and, before the
+// stream's first header, to brackets or an object without a level.
 //
 //   - [UL]: see package ul.
 //   - [Pattern]: a time, with or without a date and brackets; then a level in upper-case letters,
@@ -42,7 +42,7 @@
 // # Times
 //
 // A time without a zone is taken as UTC, which is the zone of most containers. The time of a line
-// without a date is unknown. The time is also unknown if the date is ambiguous, so that the day
-// could be the month or the year, and if the name of a zone or PM follows the time. A time is
-// either right or unknown.
+// without a date is unknown. The time is also unknown if the day could be the month or the year,
+// or if AM, PM or a zone's name other than UTC or GMT follows a time that has no offset. JUL's AM
+// and PM are read. Apart from the zone, a time is either right or unknown.
 package format

@@ -9,7 +9,7 @@
 //
 // # What is read
 //
-// Messages of four forms measure pauses. All are logged at level info. NAME and OP
+// Messages of these forms measure pauses. All are logged at level info. NAME and OP
 // become [Event.Name]:
 //
 //	GC(n) Pause NAME 24M->5M(64M) 2.345ms         [Pause]
@@ -20,7 +20,8 @@
 //	Total time for which application threads were stopped: 0.0012345 seconds, Stopping threads took: 0.0000123 seconds
 //	                                              [Safepoint] of JDK 8 to 12, without an operation
 //
-// These forms were found in logs of JDK 17.0.15 and 25.0.3, with every collector of these releases at level trace:
+// All but the last form were found in logs of JDK 17.0.15 and 25.0.3, with every collector of these releases at level
+// trace:
 //
 //	collector    Pause      CPU     names of pauses
 //	Serial       gc         gc,cpu  Young (Allocation Failure), Full (System.gc())
@@ -49,7 +50,7 @@
 //	GC(n) Using N workers of N for ...            [Workers]
 //	GC(n) Metaspace: 0M used, 0M committed, ...   [Metaspace] of ZGC
 //	GC(n) To-space exhausted                      [Failure]; also Promotion failed, and Concurrent mode failure (CMS)
-//	Failed to allocate Shared, 295K               [Failure] of Shenandoah, which a thread waits for
+//	Failed to allocate Shared, 295K               [Failure] of Shenandoah; a thread waits for the memory
 //	Cancelling GC: CAUSE                          [Cancel] of Shenandoah, also after GC(n)
 //	Allocation Stall (THREAD) 5.811ms             [Stall]; also Relocation Stall
 //	Entering safepoint region: OP                 [Enter] of JDK 9 to 12
@@ -61,8 +62,8 @@
 //
 // # JDK 8
 //
-// The collector's log of JDK 8 and older (-Xloggc) has other forms, which become the same events and stops. A record
-// has a whole pause in brackets after its stamps:
+// The collector's log of JDK 8 and older (-Xloggc) has other forms, which become the same events and stops. After
+// its stamps, a record has a whole pause in brackets:
 //
 //	STAMPS[GC (CAUSE) [PART: SIZES, N secs] SIZES, N secs] [Times: user=N sys=N, real=N secs]
 //	STAMPS[Full GC (CAUSE) [PART: SIZES] [PART: SIZES] SIZES, [Metaspace: SIZES], N secs]
@@ -82,8 +83,8 @@
 //
 // # Parts of a safepoint
 //
-// A safepoint's line may have any list of durations between the operation and Total, if
-// the list has Reaching and At. The list depends on the release:
+// A safepoint's line may have any durations between the operation and Total, provided they
+// include Reaching and At. They depend on the release:
 //
 //	JDK 17   Reaching safepoint, Cleanup, At safepoint, Total
 //	JDK 21   Reaching safepoint, Cleanup, At safepoint, Leaving safepoint, Total
@@ -103,8 +104,8 @@
 //
 // Up to three events measure the same pause, so they must not be added up: the Pause, the CPU times right after it,
 // and the Safepoint around it, which is a little longer and also covers operations other than a collection. (With CMS,
-// CPU times may belong to a concurrent phase; their line does not show to which.) One safepoint may hold two
-// collections, Young and then Full. A [Joiner] makes one [Stop] of them.
+// CPU times may belong to a concurrent phase; their line does not show which.) One safepoint may hold two
+// collections, Young and then Full. A [Joiner] combines them into one [Stop].
 //
 // If ZGC makes a thread wait for memory ("Allocation Stall (main) 5.811ms"), only that
 // thread stops. This is not a pause of the application.
@@ -112,8 +113,8 @@
 // # Ambiguities
 //
 // Package ul reads the decorations, some or all of which may be missing. If there are tags, the first must be gc or
-// safepoint. A continuation line is never an event. Without tags, another logger's message that has exactly one of the
-// forms is an event, because its text does not show the difference.
+// safepoint. A continuation line is never an event. Without tags, another logger's message is an event if it exactly
+// matches a form, because the text does not show the difference.
 //
 // If a full disk cut a line and the next line is glued to it, the result is a real event or no event: no name has a
 // square bracket or a second "GC(". With decorators "none", the end of another message may be mistaken for the end of

@@ -8,7 +8,8 @@ import (
 
 const dropText = "   293 messages dropped due to async logging"
 
-// streams are scenarios: each line is followed by an arrow and its expected class.
+// streams are scenarios: each line is followed by an arrow and its expected class; an empty line stands for a
+// continuation at error.
 var streams = []struct{ name, lines string }{
 	{"records of one line", `
 [0.397s][info][gc] a → header info
@@ -36,7 +37,7 @@ var streams = []struct{ name, lines string }{
 [Full GC] x → continuation debug
 [Ljava.lang.Class; x → continuation debug
 [0.398s][info][gc] b → header info`},
-	{"raw continuation that begins as a record can't be told", `
+	{"raw continuation that begins like a record is taken for one", `
 [0.397s][debug][gc] a → header debug
 [error] x → header error
  x → continuation error`},
@@ -56,7 +57,7 @@ var streams = []struct{ name, lines string }{
 a → text unknown
 ` + dropText + ` → drop warning
 b → text unknown`},
-	{"drop leaves what is inherited", `
+	{"drop keeps the inherited level", `
 [0.397s][debug][exceptions] a → header debug
 [0.397s][warning][          ] ` + dropText + ` → drop warning
  at bci 15 → continuation debug
@@ -74,18 +75,18 @@ b → text unknown`},
 ` + dropText + ` → continuation debug
 [     ] ` + dropText + ` → continuation debug
 [main] ` + dropText + ` → continuation debug`},
-	{"warning in the place of the last level", `
+	{"warning where the last line had its level", `
 [0.397s][warning][gc] a → header warning
 [0.398s][warning][gc] b → header warning
 [0.399s][warning][  ] ` + dropText + ` → drop warning
 [0.399s][warning][gc] ` + dropText + ` → header warning`},
-	{"level in another place than in the last line", `
+	{"level in a different place from the last line's", `
 [9.999s][info   ][gc] a → header info
 [10.000s][debug  ][gc] b → header debug
 [10.001s][26343][trace  ][gc] c → header trace
 [error] d → header error
 [info] e → header info`},
-	{"level word in the place of the last level, but not the level", `
+	{"level word where the last level was, but not a level", `
 [0.397s][info][gc] a → header info
 [0.397s] foo][info][gc] b → header unknown
 [0.39]7s][info][gc] b → continuation unknown

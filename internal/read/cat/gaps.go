@@ -100,8 +100,8 @@ func (g gap) row(stream string) gapRow {
 }
 
 // printGaps prints the added rows; a header precedes the first ones. Columns are as wide as
-// their cells, and never narrower than in earlier rows. An error of the output is returned
-// again by the next flush.
+// their cells, and never narrower than in earlier rows. The next flush returns any
+// write error.
 func (p *Printer) printGaps() {
 	t := &p.gaps
 	if len(t.rows) == 0 {

@@ -14,13 +14,13 @@ import (
 // jsonTime is the form of times in objects; it is RFC 3339.
 const jsonTime = "2006-01-02T15:04:05.000Z07:00"
 
-// printJSON prints a piece of a line of a series as an object, or as a part of one. The field
-// text is the last in the object, so that a long line need not be held in memory.
+// printJSON prints a piece of a line of a series as an object, or as a part of one. The text
+// field comes last, so that a long line need not be held in memory.
 func (p *Printer) printJSON(s *series) error {
 	out, text := p.buf[:0], s.cur.Text
 	if p.amid != s {
 		if len(text) == 0 {
-			return nil // this is the end of a line that was already ended for a line of another series
+			return nil // another series' line has already ended this line's object
 		}
 		if p.amid != nil {
 			out = append(out, "\"}\n"...)
@@ -88,7 +88,7 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 	return out, text[len(body)-len(r.Message):]
 }
 
-// appendRecord appends the fields for the decorations and the message of a record.
+// appendRecord appends a record's tags, uptime and collection.
 func appendRecord(out []byte, r *ul.Record) []byte {
 	if len(r.Tags) > 0 {
 		out = append(out, `,"tags":["`...)
@@ -148,7 +148,7 @@ func appendText(out, text []byte) []byte {
 
 // gapObject is a gap as an object.
 type gapObject struct {
-	Time    string              `json:"time,omitempty"` // of the first line that was dropped, or of the line that was cut
+	Time    string              `json:"time,omitempty"` // of the first dropped line, the cut line, or the JVM's report
 	Stream  string              `json:"stream"`
 	Kind    gapKind             `json:"kind"`
 	Lines   *uint64             `json:"lines,omitempty"` // unknown for full
@@ -158,8 +158,7 @@ type gapObject struct {
 	Drop    map[ul.Level]uint64 `json:"drop,omitzero"`
 }
 
-// encodeGap prints a gap as an object. An error of the output is returned again by the
-// next flush.
+// encodeGap prints a gap as an object. The next flush returns any write error.
 func (p *Printer) encodeGap(stream string, g gap) {
 	o := gapObject{Stream: stream, Kind: g.kind}
 	if !g.at.IsZero() {

@@ -11,7 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// crashes reads the reports (hs_err files) in one stream, which crashing JVMs have left. Such a
+// crashes reads the reports (hs_err files) that crashing JVMs left in one stream. Such a
 // stream is not a log: it has no run, and it makes no figure incomplete. A JVM overwrites the
 // report of an earlier JVM with the same file name. In a container that restarts, the name is
 // always the same, because the pid is 1. So a stream may hold several reports.
@@ -21,7 +21,7 @@ type crashes struct {
 	out     view.Input
 	file    string    // the name of the file in the report
 	command string    // the command that prints the stream; empty: the file is not in a destination
-	written time.Time // when the stream began: the time of a crash whose report shows none
+	written time.Time // when the stream began or its file was last changed: the time of a crash whose report shows none
 
 	found uint64     // number of reports up to the current line
 	last  view.Crash // the crash to which the current line belongs

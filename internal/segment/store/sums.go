@@ -28,7 +28,7 @@ func (f *sumFile) begin() { f.content, f.crc, f.bytes = index.Builder{}, 0, 0 }
 // partly records that the content of the segment is not fully known.
 func (f *sumFile) partly() { f.bytes = -1 }
 
-// append sums up bytes that were appended at an offset.
+// append adds bytes that were appended at an offset to the sums.
 func (f *sumFile) append(frame []byte, at int64) {
 	if f.bytes != at {
 		f.partly()
@@ -58,8 +58,8 @@ func (f *sumFile) seal(seg segment.Info) {
 	_ = f.add(data)
 }
 
-// resume continues after the entries of an earlier process. Entries with this number or a
-// higher one belong to segments that a restart deleted, or to a deleted stream.
+// resume continues after the entries of an earlier process. Entries numbered next or higher
+// belong to segments that a restart deleted, or to a deleted stream.
 func (f *sumFile) resume(next uint64) {
 	entries := index.Parse(f.load())
 	for len(entries) > 0 && entries[len(entries)-1].Seq >= next {

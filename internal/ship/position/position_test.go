@@ -65,7 +65,7 @@ func TestPositionThatCannotBe(t *testing.T) {
 		{Offset: -1}, {Offset: 10, CheckLen: 11}, {Offset: 10, CheckLen: -1}, {Offset: PageSize + 1, CheckLen: 2}, {Level: 99},
 	} {
 		if p.Valid() {
-			t.Errorf("%+v is valid", p)
+			t.Errorf("%+v is valid, want invalid", p)
 		}
 	}
 }

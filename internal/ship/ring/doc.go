@@ -10,7 +10,7 @@
 //
 //	SOURCE/events-PID-MS.ring             the ring; the JVM creates it
 //	SOURCE/events-PID-MS.log              the text; the stream is events-PID.log
-//	SOURCE/.ullage/events-PID-MS.journal  how far the ring was taken out
+//	SOURCE/.ullage/events-PID-MS.journal  how far the ring has been drained
 //
 // The layout of a ring is in layout.go. The golden ring in testdata, which the Java side
 // writes, keeps the two sides consistent.
@@ -29,8 +29,8 @@
 // that is shorter than its entry requires, it renders the same bytes again, writes the
 // missing ones, and continues. No later start removes a byte from the text, so tail may
 // read it at any moment. While a drain exists, it has its text open for writing. It opens
-// the text before tail's first scan, so that tail never treats a line that a kill has cut
-// off as the last line.
+// the text before tail's first scan, so that tail never mistakes a line cut off by a kill
+// for the last line.
 //
 // Zeros have two uses. A free word is zero, so that a message whose bytes look like a
 // record cannot be mistaken for one when the ring wraps around. And a claim whose thread
@@ -39,11 +39,11 @@
 // # Claims
 //
 // A record is claimed before it is complete. A drain waits at a claim: the thread may be preempted, at a safepoint, or
-// in a debugger. The drain skips a claim only when the JVM is gone. The log call that made such a claim never returned.
-// The kernel knows whether the JVM is gone: it grants a read lease on a file that no process has open or mapped for
-// writing.
+// in a debugger. Except in an abandoned ring, the drain skips a claim only when the JVM is gone. The log call that made
+// such a claim never returned. The kernel knows whether the JVM is gone: it grants a read lease on a file that no
+// process has open or mapped for writing.
 //
-// If a ring is full after one claim for ten seconds, or has bytes that no writer writes,
+// If one claim blocks a full ring for ten seconds, or the ring has bytes that no writer writes,
 // the drain abandons it: it sets a flag in the ring, and the JVM continues in another one.
 // No byte of an abandoned ring is ever returned to the JVM, so that a late thread does no
 // harm. Records that late threads complete are read when the JVM no longer maps the ring.
@@ -54,8 +54,8 @@
 // modes the Java memory model defines for threads; JVMs emit the same instructions for memory that another process
 // maps. The kernel does the sidecar's loads and stores, in pread and pwrite. They are plain, and of at least 8 aligned
 // bytes at a time. A processor with a weak memory order, such as arm64, may reorder all of them, with the following
-// exceptions. For arm64, these were derived by reasoning and not by a test: jcstress (make java-stress) interleaves the
-// JVM's half on the machine on which it runs.
+// exceptions. For arm64, the exceptions are reasoned, not tested: jcstress (make java-stress) tests only the JVM's
+// half, on the machine it runs on.
 //
 //		JVM                                     sidecar
 //		H  head, getAcquire; complement         T  pread: tail, counters
@@ -84,13 +84,13 @@
 //	  - A head is whole. The kernel may store head and complement in either order. H takes both or keeps
 //	    the older head. The older head is smaller, so events are merely refused earlier.
 //	  - A word is whole. It is at a multiple of 8, where a load or store of 8 bytes is one access. If a kernel
-//	    ever copied less at a time, the check in the word would not match, and the next look decides.
+//	    ever copied less at a time, the check in the word would not match, and the next look would decide.
 //	  - Rules for loggers are whole. The word at raisedAt names their generation and is written after them, and the
 //	    JVM reads them after it (acquireFence). If the two writes became visible in another order, the generation or the check
 //	    would not match: then nothing is raised, and the next log call looks again.
-//	  - A template is visible before the record that names it: its length is stored after its text (releaseFence),
-//	    both before D, by the thread that logs or by another thread that has published the template's number to it. The
-//	    sidecar reads the template after B.
+//	  - A template is visible before the record that names it: its text, then its length (releaseFence), are stored
+//	    before D, by the logging thread or by a thread that has published the template's number to it. The sidecar
+//	    reads the template after B.
 //
 // # Untrusted input
 //

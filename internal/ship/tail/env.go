@@ -9,7 +9,7 @@ import (
 
 const (
 	blockBytes = 256 << 10 // bytes of one read, and of one punch
-	scanRest   = 4         // the shortest pause between two scans, as a multiple of the duration of a scan
+	scanRest   = 4         // the shortest pause after a scan, as a multiple of the lesser of its duration and CPU time
 )
 
 // env is shared by all parts of a Source.
@@ -28,7 +28,7 @@ func (e *env) mark(kind mark.Kind, details ...string) {
 	}
 }
 
-// add adds a content of the named stream. If the stream is new, add also creates its series.
+// add adds a file's content, which belongs to the named stream. If the stream is new, add also creates its series.
 func (e *env) add(c *source.Table, f *source.File, stream string) (fresh bool) {
 	if fresh = c.Add(f, stream); fresh {
 		e.metrics.appear(f.Stream.Label)

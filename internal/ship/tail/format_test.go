@@ -52,8 +52,8 @@ func TestFormatOfAStreamIsSet(t *testing.T) {
 }
 
 // The sidecar may read when a JVM has written only the first of the two lines of a JUL
-// record. If other lines come before the record, the record's lines wait for each other. If
-// not, only the second line has the level.
+// record. If other lines precede the record, its first line waits for the second. Otherwise,
+// only the second line has the level.
 func TestLinesOfJULStayTogether(t *testing.T) {
 	const first, second = "Nov 23, 2026 7:36:35 AM c.e.Main main\n", "SEVERE: bad\n"
 	var levels []ul.Level
@@ -113,7 +113,7 @@ func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 	r.want("app.log", text+text)
 }
 
-// Under pressure, lines of an application below --keep-level are dropped and counted;
+// Under pressure, application lines below --keep-level are dropped and counted;
 // errors are kept with their stack traces.
 func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
 	infos := strings.Repeat("2026-11-23T07:36:35.123Z  INFO 1 --- [demo] [main] c.e.Main : a\n", 1000)
@@ -138,7 +138,7 @@ func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
 		}
 	}
 	if kept.String() != failed+failed || lost != 3000 || r.droppedMetric() < 2000 {
-		t.Errorf("%d of 3000 lines at info are there or counted, %.0f dropped; want all, and at least 2000; kept:\n%s\nwant:\n%s",
+		t.Errorf("%d of 3000 lines at info are there or counted, %.0f dropped; want all, and at least 2000 dropped; kept:\n%s\nwant:\n%s",
 			lost, r.droppedMetric(), kept.String(), failed+failed)
 	}
 }

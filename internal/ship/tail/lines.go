@@ -23,8 +23,8 @@ type lineReader struct {
 // record may begin.
 var errStepped = errors.New("a hole was stepped over")
 
-// next reads one chunk of f, which ends at the next record at the latest. If it returns no
-// bytes, there is no line for now.
+// next reads one chunk of f. The chunk ends no later than the next record of the spool begins.
+// If next returns no bytes, there is no line for now.
 func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	n, atEnd, err := l.fill(f, area)
 	if err != nil {
@@ -41,7 +41,7 @@ func (l *lineReader) next(f *source.File, area []byte) (int, Chunk, error) {
 	case keep > 0:
 		return l.take(f, area[:keep])
 	case recounted && n == int(f.Counted.To-f.Read.Offset):
-		// This piece was handed on before, and a chunk ended where it ends.
+		// This piece was handed on before, as the end of a chunk.
 		return l.take(f, area[:n])
 	case n > l.cfg.LineLimit:
 		return l.take(f, area[:l.cfg.LineLimit])
@@ -153,16 +153,15 @@ func (l *lineReader) stepOver(f *source.File, area []byte, data int64) (int, Chu
 }
 
 // noteUnwritten logs if a skipped hole reaches to the end of a file that has a writer. A writer that maps its file
-// into memory first extends the file and then writes. Its lines would then be before the read position, and would
-// not be read.
+// extends the file first and writes later. Its lines would then be before the read position and would not be read.
 func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 	size, _, err := f.Inode.Stat()
 	if err != nil || data < size || f.Writerless(l.now()) {
 		return
 	}
 	// messages.md#the-source: Its writer maps the file into memory, as Log4j's `MemoryMappedFile` does. ullage reads
-	// these lines only after the writer has cut the file to its content. If the writer is killed (`kill -9`), they are
-	// lost. See [the logs of applications](application.md#settings). Logged once.
+	// the writer's lines only after the writer has truncated the file to its content. If the writer is killed
+	// (`kill -9`), they are lost. See [the logs of applications](application.md#settings). Logged once.
 	l.log.once("unwritten", "source file is longer than its content", "file", f.Entry.Name, "stream", f.Stream.Name,
 		"hint", "a writer that maps its file into memory is not supported; with Log4j, use File or RandomAccessFile")
 }
@@ -231,10 +230,10 @@ func (l *lineReader) chunk(f *source.File, lines [ul.NumLevels]uint32, dropped u
 	return Chunk{File: File{f}, End: f.Read.Position, Lines: lines, Read: l.now()}
 }
 
-// classify counts the lines that end in data by level. When data is handed on for the first
+// classify counts, by level, the lines that end in data. When data is handed on for the first
 // time, classify passes its lines to [Outlets.Line]. A line that began in an earlier piece has
 // the level of its beginning, and was passed on then. made counts the bytes of markers, which
-// the sidecar and not the JVM has written.
+// the sidecar wrote, not the JVM.
 func (l *lineReader) classify(f *source.File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {
 	show := l.to.Line
 	if !first {

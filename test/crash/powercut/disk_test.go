@@ -36,7 +36,7 @@ type node struct {
 	entries []entry
 }
 
-// change is one change of a file that is not durable. A change without data truncates the file to the offset.
+// change is one non-durable change of a file. A change without data truncates the file to the offset.
 type change struct {
 	at   int64
 	data []byte
@@ -44,7 +44,7 @@ type change struct {
 	attr string // the change is only an extended attribute with that value
 }
 
-// entry is one change of a directory that is not durable: it removes a name, adds a name, or does both at once.
+// entry is one non-durable change of a directory: it removes a name, adds a name, or does both at once.
 type entry struct {
 	removed, added string
 	node           *node
@@ -65,7 +65,7 @@ func (d *disk) add(dir bool, name string) *node {
 	return n
 }
 
-// clone returns a copy. The two share only bytes that never change.
+// clone returns a copy without descriptors. The two share only bytes that never change.
 func (d *disk) clone() *disk {
 	c := &disk{at: d.at, nodes: make([]*node, len(d.nodes))}
 	for i, n := range d.nodes {
@@ -90,7 +90,7 @@ func (d *disk) clone() *disk {
 	return c
 }
 
-// after returns the names in a directory after the given number of its entries.
+// after returns the names in a directory once n.entries[:entries] are applied.
 func (n *node) after(entries int) map[string]*node {
 	names := make(map[string]*node, len(n.names)+entries)
 	for name, of := range n.names {
@@ -308,7 +308,7 @@ func (d *disk) ofName(c call) (changed bool, err error) {
 			return false, err
 		}
 		if path.Dir(path.Clean(to)) != path.Dir(path.Clean(full)) {
-			return false, fmt.Errorf("the model does not know a rename from one directory to another, of %s", p)
+			return false, fmt.Errorf("the model does not support renaming %s into another directory", p)
 		}
 		dir.entries = append(dir.entries, entry{removed: name, added: path.Base(to), node: d.find(p)})
 	}

@@ -5,10 +5,10 @@
 //
 // # Record
 //
-// strace records every system call that changes the destination or makes a change durable, while real sidecars
-// commit, seal, are killed, and resume, and while retention deletes segments and whole streams. The product needs no
-// hook for that, and no call is missed: the test fails if a call is unknown to the model, or if the directory
-// differs from the model in the end.
+// strace records the system calls that change a file's content, an extended attribute, a name or a directory, or make
+// a change durable, while real sidecars commit, seal, are killed, and resume, and while retention deletes segments and
+// whole streams. The product needs no hook for that. The test fails if a recorded call is unknown to the model, or if
+// the directory differs from the model in the end.
 //
 // # Model
 //

@@ -146,7 +146,7 @@ func appendSegment(text []byte, path string) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case bytes.IndexByte(raw, 0) >= 0:
-			return nil, fmt.Errorf("zeros of %s are text", path)
+			return nil, fmt.Errorf("%s: intact text has zero bytes", path)
 		}
 		text = append(text, raw...)
 	}

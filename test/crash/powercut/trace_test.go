@@ -17,8 +17,9 @@ type call struct {
 	result int64
 }
 
-// traced are the calls that strace records: all calls that can change a file or make a change durable. [disk.apply]
-// refuses calls that the model does not know.
+// traced are the calls that strace records: those with which the sidecar may change a file's content, an extended
+// attribute, a name or a directory, or make a change durable. In the destination, its chmod calls change nothing.
+// [disk.apply] refuses calls that the model does not know.
 const traced = "openat,open,creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,fdatasync,sync,syncfs," +
 	"sync_file_range,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,mknodat," +
 	"copy_file_range,sendfile,splice,fsetxattr,setxattr,lsetxattr,fremovexattr,mmap"
@@ -80,7 +81,8 @@ func parseCall(text string) (c call, ok bool, err error) {
 	if err != nil && found[1] != "mmap" { // mmap returns an address
 		return c, false, fmt.Errorf("read the trace: the result of %.200q: %w", text, err)
 	}
-	// With -xx, all texts are hexadecimal, so a comma and a blank occur only between arguments.
+	// With -xx, all strings are hexadecimal, so in the calls that the model knows, a comma and a blank occur only
+	// between arguments.
 	return call{name: found[1], args: strings.Split(found[2], ", "), result: result}, true, nil
 }
 
@@ -89,7 +91,7 @@ func (c call) bytes(arg int) ([]byte, error) {
 	text, ok := strings.CutPrefix(c.args[arg], `"`)
 	text, whole := strings.CutSuffix(text, `"`)
 	if !ok || !whole {
-		return nil, fmt.Errorf("read the trace: argument %d of %s is not a whole text", arg, c.name)
+		return nil, fmt.Errorf("read the trace: argument %d of %s is not a complete string", arg, c.name)
 	}
 	return unhex(text)
 }
@@ -103,7 +105,7 @@ func unhex(text string) ([]byte, error) {
 }
 
 func (c call) number(arg int) int64 {
-	n, _ := strconv.ParseInt(c.args[arg], 0, 64) // a successful call has no argument -1
+	n, _ := strconv.ParseInt(c.args[arg], 0, 64) // strace prints offsets and sizes as integers
 	return n
 }
 
