@@ -35,6 +35,10 @@ func (m *marks) low() float64 {
 	return m.spoolAt - slack
 }
 
+// urgent returns the share above which there is no time to compress lines before the JVMs have no
+// room.
+func (m *marks) urgent() float64 { return (1 + m.dropAt) / 2 }
+
 // reset ends all pressure.
 func (m *marks) reset() { m.spooling, m.discarding, m.dropping = false, false, false }
 

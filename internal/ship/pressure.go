@@ -162,8 +162,9 @@ func (p *pressure) relieveUntil(m usage) {
 }
 
 // relieveOnce frees some memory at the lowest cost: moving lines loses none. Above the last
-// mark, the JVMs would soon have no room, so lines are dropped at once, which is quicker; lines
-// to keep are dropped last.
+// mark, the JVMs would soon have no room, so lines are dropped at once, which is quicker. Lines
+// to keep are dropped last: only above that mark, and if no block of them could be compressed or
+// there is no time for that.
 func (p *pressure) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-p.marks.low())*float64(m.budget)), 256<<10), reliefBytes),
@@ -179,7 +180,17 @@ func (p *pressure) relieveOnce(m usage) (freed int64) {
 	switch {
 	case p.marks.dropping:
 		relief.Least = leastLeast
-		ways = append(ways, discard, dropAll)
+		ways = append(ways, discard)
+		if m.used < p.marks.urgent() {
+			ways = append(ways, func() int64 { // one block, because the source may soon be fuller
+				block := relief
+				block.Want = 1
+				return p.src.Move(block)
+			})
+		}
+		if m.used > p.marks.dropAt {
+			ways = append(ways, dropAll)
+		}
 	case p.marks.discarding:
 		ways = append(ways, move, discard, func() int64 { relief.Least = leastLeast; return move() }, discard)
 	default:

@@ -3,6 +3,7 @@ package ship
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -150,6 +151,79 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 	}
 	if m := s.reader.budget.measure(); m.used > press.marks.dropAt {
 		t.Errorf("%.2f of the budget is in use, %.2f before lines were dropped; want at most %.2f", m.used, before, press.marks.dropAt)
+	}
+}
+
+// Lines to keep are compressed before any of them is dropped, also above the last mark, unless the JVMs would soon have
+// no room. In a flood of events, a full ring refuses the others, so that most lines are lines to keep.
+func TestLinesToKeepAreCompressedBeforeTheyAreDropped(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		used  float64
+		drops bool
+	}{
+		{"above the last mark", 0.87, false},
+		{"hardly any room", 0.97, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.small()
+			w := b.log("gc.log")
+			s, from := b.begun(true)
+			s.begins(t, from)
+			n := 0
+			for ; s.reader.budget.measure().used < c.used; n += 10 {
+				b.write(w, strings.ReplaceAll(debugLines(n, n+10), "[debug]", "[warning]"))
+			}
+			press := s.reader.press
+			m := s.reader.budget.measure()
+			for press.marks.take(m.used); press.marks.dropping; press.marks.take(m.used) {
+				if press.relieveOnce(m) == 0 {
+					t.Fatalf("nothing is freed with %.2f of the budget in use, want at most %.2f", m.used, press.marks.low())
+				}
+				m = s.reader.budget.measure()
+			}
+			for s.reader.round(); s.reader.read > 0; s.reader.round() {
+				s.appends(t)
+			}
+			s.commits(t)
+			if marked, kept := sumOf(b.persisted("gc.log")); marked+kept != n || marked > 0 != c.drops {
+				t.Errorf("%d lines were dropped and %d persisted, want %d in all, some dropped: %t", marked, kept, n, c.drops)
+			}
+		})
+	}
+}
+
+// Pressure ends a little below its mark. Between the two, lines to keep are not dropped even if nothing else frees memory.
+func TestLinesToKeepAreNotDroppedBelowTheLastMark(t *testing.T) {
+	b := newBench(t)
+	b.small()
+	b.cfg.Budget = 4 * settings.Mi
+	w := b.log("gc.log")
+	s, from := b.begun(true)
+	s.begins(t, from)
+	line := make([]byte, 100)
+	n := 0
+	for ; s.reader.budget.measure().used < 0.84; n++ {
+		for i := range line { // letters by chance hardly compress
+			line[i] = byte('a' + rand.IntN(26))
+		}
+		b.write(w, fmt.Sprintf("[%d.%03ds][warning][gc] %s\n", n/1000, n%1000, line))
+	}
+	press := s.reader.press
+	press.marks.dropping = true
+	for range 100 {
+		m := s.reader.budget.measure()
+		if press.marks.take(m.used); press.relieveOnce(m) == 0 {
+			break
+		}
+	}
+	for s.reader.round(); s.reader.read > 0; s.reader.round() {
+		s.appends(t)
+	}
+	s.commits(t)
+	if marked, kept := sumOf(b.persisted("gc.log")); marked > 0 || kept != n {
+		t.Errorf("%d lines were dropped and %d persisted, want 0 and %d", marked, kept, n)
 	}
 }
 
