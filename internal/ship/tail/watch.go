@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	measureRest = 100         // the shortest pause between two measurements of all files, as a multiple of the duration of one
-	resumeRest  = time.Second // the pause after a watch that the kernel refused
+	measureRest = 100 * time.Microsecond // the shortest pause after a measurement, for each file: an fstat takes about 1 µs
+	resumeRest  = time.Second            // the pause after a watch that the kernel refused
 )
 
 // A Watcher notices when there is something to scan or read, from events of the directory
@@ -137,12 +137,13 @@ func (w *Watcher) Poll() {
 
 // measure marks the files that have grown.
 func (w *Watcher) measure() {
-	began, cpu := w.now(), threadCPU()
 	for _, f := range w.table.Held {
 		w.grown(f)
 	}
-	end := w.now()
-	w.measurable = end.Add(measureRest * min(end.Sub(began), threadCPU()-cpu)) // see listing.rest
+	// The pause does not depend on how long that took: on a busy machine, this goroutine may have
+	// waited for a processor and continued in another thread, whose CPU time is another one. Then
+	// nothing would be read for a long time.
+	w.measurable = w.now().Add(measureRest * time.Duration(len(w.table.Held)))
 }
 
 // grown reports whether the size of f has changed. Such a file is marked for reading.
