@@ -171,7 +171,7 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	if _, err := sink.New(sink.Config{URLs: address.URLs{"stdout:"}}, kinds, t.TempDir(), reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	ring.New(reg, slog.New(slog.DiscardHandler), 0, nil)
+	ring.New(reg, slog.New(slog.DiscardHandler), nil)
 	census.New(levels.DefaultConfig().Config, census.Outlets{}, reg, slog.New(slog.DiscardHandler))
 	insight.New(insight.DefaultConfig(), triggers, nil, reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))

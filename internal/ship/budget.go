@@ -28,6 +28,7 @@ type budget struct {
 	view *view
 	src  *tail.Reliever
 	held *hindsight.Log // nil: withheld lines are not held
+	room func(int64)    // see [Outlets.Room]
 
 	queueBytes int // the most bytes that may be queued
 }
@@ -35,6 +36,7 @@ type budget struct {
 // usage is how much memory of the source is in use. It is compared with the marks.
 type usage struct {
 	own     int64   // memory of the source files and the spool
+	spool   int64   // the part of it that is the spool
 	streams int     // number of streams that take more than a few pages of it
 	used    float64 // share of the budget
 	budget  int64
@@ -47,7 +49,7 @@ func (b *budget) measure() usage {
 	u := b.src.Usage()
 	m := usage{budget: b.of(u)}
 	weight := b.src.Weigh()
-	m.own, m.written, m.streams = weight.Memory, weight.Length, weight.Streams
+	m.own, m.spool, m.written, m.streams = weight.Memory, weight.Spool, weight.Length, weight.Streams
 	if u.Tmpfs && u.Total > 0 {
 		others := max(0, u.Total-u.Headroom-m.own)
 		m.budget = max(minBudget, min(m.budget, u.Total-others))
@@ -103,9 +105,12 @@ func (b *budget) check(u tail.Usage) error {
 
 // adapt updates the bounds that depend on the budget, since a tmpfs can be resized at any
 // time. Lines on their way to the destination stay in the source until they are durable, so
-// they must take only a small part of the budget.
-func (b *budget) adapt(bytes int64) {
+// they must take only a small part of the budget. The texts of rings have what the spool leaves.
+func (b *budget) adapt(bytes, spool int64) {
 	b.view.setBudget(bytes)
+	if b.room != nil {
+		b.room(max(minBudget, bytes-spool))
+	}
 	sync := min(int64(b.cfg.SyncBytes), max(64<<10, bytes/8))
 	b.queueBytes = int(min(int64(b.cfg.Queue), max(64<<10, bytes/4)))
 	frame := min(b.cfg.frameBytes(), b.queueBytes/2, int(sync)/2)

@@ -33,9 +33,10 @@
 // While the queue is full, the reader checks the source. If the source fills up because the
 // destination accepts nothing, or less than arrives, the reader goes ahead of the writer. Above
 // the first mark, it moves the oldest lines into the spool and loses none. Above the second
-// mark, it also drops moved lines below a level; above the third mark, it drops all lines. Only
-// streams that take more than their share of the budget lose lines, the oldest first. The
-// reader's order corresponds to that of a commit:
+// mark, it also drops moved lines below a level. Above the third mark, it drops these first, and
+// lines of all levels only if there is no time to compress them. Only streams that take more than
+// their share of the budget lose lines, the oldest first. The reader's order corresponds to that
+// of a commit:
 //
 //	append   one record, in the spool; a kill finds the lines in both places
 //	punch    only now is their memory in the file freed

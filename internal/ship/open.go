@@ -84,5 +84,5 @@ func (r *reader) opened() {
 	if r.to.Opened != nil {
 		r.to.Opened(r.src.Dir(), r.src.State())
 	}
-	r.budget.adapt(r.budget.of(r.src.Relief.Usage()))
+	r.budget.adapt(r.budget.of(r.src.Relief.Usage()), 0)
 }

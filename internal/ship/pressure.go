@@ -106,7 +106,7 @@ func (p *pressure) lags(m usage) bool {
 func (p *pressure) relieve(full bool) {
 	started := time.Now()
 	m := p.budget.measure()
-	p.budget.adapt(m.budget)
+	p.budget.adapt(m.budget, m.spool)
 	p.late, p.freed = !full, 0
 	lags := p.lags(m)
 	p.refused = !lags

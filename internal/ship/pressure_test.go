@@ -236,7 +236,7 @@ func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T)
 	s, from := b.begun(true)
 	s.begins(t, from)
 	m := s.reader.budget.measure()
-	s.reader.budget.adapt(m.budget)
+	s.reader.budget.adapt(m.budget, m.spool)
 	s.reader.view.update(s.src)
 	st := statusOf(s)
 	if st.BudgetUsedBytes < 4*st.BudgetBytes || st.BudgetUsedBytes != m.own || st.HeadroomBytes < st.BudgetBytes {

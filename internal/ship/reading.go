@@ -295,7 +295,8 @@ func (r *reader) tick() {
 	r.load.flow.tick()
 	r.settle()
 	if r.src.Dir() != nil && !r.full && !r.src.Relief.Refusing() {
-		r.budget.adapt(r.budget.measure().budget)
+		m := r.budget.measure()
+		r.budget.adapt(m.budget, m.spool)
 		r.press.marks.reset()
 	}
 }

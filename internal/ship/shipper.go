@@ -62,7 +62,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 
 // connect sets the outlets of a Shipper before the Shipper does anything else.
 func connect(s *Shipper, to Outlets) {
-	s.to, s.reader.to, s.reader.load.tell = to, to, to.Busy
+	s.to, s.reader.to, s.reader.load.tell, s.reader.budget.room = to, to, to.Busy, to.Room
 	s.src.Connect(to.Source)
 }
 

@@ -73,7 +73,7 @@ func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi
 	s, committed := muchAppended(b)
-	s.reader.budget.adapt(minBudget)
+	s.reader.budget.adapt(minBudget, 0)
 	s.writer.destinationFailed(fmt.Errorf("sync segment: %w", unix.EIO), 0)
 	s.reopens(t)
 	if now, _ := s.check.Mark("gc.log"); now != committed {

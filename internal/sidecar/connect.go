@@ -26,6 +26,7 @@ func (p *parts) connect(busy func(bool)) ship.Outlets {
 		CaughtUp:    caughtUp,
 		Busy:        busy,
 		Opened:      p.rings.Open,
+		Room:        p.rings.SetRoom,
 		Destination: p.listenFor,
 	}
 }

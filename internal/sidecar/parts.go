@@ -50,7 +50,7 @@ func assemble(cfg Config, of build.Info, log *slog.Logger) (*parts, error) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	p := &parts{cfg: cfg, of: of, log: log, reg: reg, recent: &recent{}}
 	p.marking = newMarking(cfg.Ship.Tail.Source, log)
-	p.rings = ring.New(reg, log, int64(cfg.Ship.Budget), p.marking.journal.Add)
+	p.rings = ring.New(reg, log, p.marking.journal.Add)
 	var err error
 	if p.sinks, err = sink.New(cfg.Sinks, cfg.SinkKinds, cfg.Ship.Dest, reg, log); err != nil {
 		return nil, err

@@ -294,7 +294,7 @@ func TestTheTextsOfAllRingsShareTheBudget(t *testing.T) {
 		writers = append(writers, newWriter(t, source, n, 256<<10))
 	}
 	s := newSidecar(t, source).start()
-	s.budget = budget
+	s.SetRoom(budget)
 	text := []byte(strings.Repeat("x", length))
 	for range budget / length {
 		for _, w := range writers {
@@ -333,7 +333,7 @@ func TestATextLeavesRoomForOthers(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, 256<<10)
 	s := newSidecar(t, source).start()
-	s.budget = budget
+	s.SetRoom(budget)
 	text := []byte(strings.Repeat("x", length))
 	accepted := 0
 	for accepted < 2*budget/length && w.write(ul.Info, kindText, 1, text) {

@@ -171,7 +171,7 @@ type sidecar struct {
 func newSidecar(t testing.TB, source string) *sidecar {
 	t.Helper()
 	s := &sidecar{t: t, source: source, now: time.Unix(1763722200, 0), reg: prometheus.NewRegistry(), log: &strings.Builder{}}
-	s.Rings = New(s.reg, slog.New(slog.NewTextHandler(s.log, nil)), 0, func(mark.Mark) {})
+	s.Rings = New(s.reg, slog.New(slog.NewTextHandler(s.log, nil)), func(mark.Mark) {})
 	return s
 }
 

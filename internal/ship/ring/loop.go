@@ -141,7 +141,7 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 		return errorPace
 	}
 	var taken uint64
-	err := d.text.checkRoom(r.work.source, r.budget, r.texts)
+	err := d.text.checkRoom(r.work.source, r.room.Load(), r.texts)
 	if err == nil {
 		taken, err = d.step(now)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,8 +40,9 @@ const (
 	// fills up: half of 4 MiB has the warnings of a quarter of a second.
 	roomPause = 5 * time.Millisecond
 
-	// roomPart is the part of the file system, or of the budget, that a text leaves free, if it takes that much itself.
-	roomPart = 16
+	// roomPart is the part of the file system, or of the room for texts, that a text leaves free, if it takes that much
+	// itself. Pressure begins to free memory earlier: lines to keep are then compressed, and not dropped.
+	roomPart = 8
 )
 
 // Rings takes events out of the rings of one source. Create it with [New]. Run, Open, Wake and
@@ -49,7 +51,7 @@ type Rings struct {
 	log     *slog.Logger
 	metrics *metrics
 	calls   *calls
-	budget  int64
+	room    atomic.Int64  // bytes that the texts may take together; 0: all of the file system
 	woken   chan struct{} // the source has rings
 
 	mu     sync.Mutex
@@ -84,12 +86,15 @@ type changes struct {
 	ticked    time.Time
 }
 
-// New returns a Rings without a source. The texts wait for room before together they take all of the budget, which is in
-// bytes; 0: all of the file system. It calls note with each mark about a ring, and then holds a lock.
-func New(reg prometheus.Registerer, log *slog.Logger, budget int64, note func(mark.Mark)) *Rings {
-	return &Rings{log: log, budget: budget, metrics: newMetrics(reg, note), calls: &calls{}, woken: make(chan struct{}, 1),
+// New returns a Rings without a source. It calls note with each mark about a ring, and then holds a lock.
+func New(reg prometheus.Registerer, log *slog.Logger, note func(mark.Mark)) *Rings {
+	return &Rings{log: log, metrics: newMetrics(reg, note), calls: &calls{}, woken: make(chan struct{}, 1),
 		drains: map[name]*running{}, logged: map[string]bool{}}
 }
+
+// SetRoom sets how many bytes the texts may take together: they wait for room before that. Until it is called, they may
+// take all of the file system. It may be called concurrently and does not wait.
+func (r *Rings) SetRoom(bytes int64) { r.room.Store(bytes) }
 
 // Open leaves the rings of an earlier source and begins with the rings of the source in a directory, with
 // its state directory. It does not keep the two files. Before it returns, it opens the texts that an

@@ -29,7 +29,7 @@ func shipped(ctx context.Context, t *testing.T, source, dest string, before func
 	defer cancel()
 	log := slog.New(slog.DiscardHandler)
 	reg := prometheus.NewRegistry()
-	rings := New(reg, log, 0, nil)
+	rings := New(reg, log, nil)
 	rings.calls.before = before
 	cfg := ship.DefaultConfig()
 	cfg.Tail.Source, cfg.Dest, cfg.SyncInterval = source, dest, 20*time.Millisecond

@@ -62,6 +62,7 @@ func (r *Reliever) Usage() Usage {
 // Weight is how much memory the source takes.
 type Weight struct {
 	Memory  int64 // of the files and the spool, in bytes
+	Spool   int64 // the part of it that is the spool
 	Length  int64 // of the files
 	Streams int   // number of streams that take more than a few pages of memory
 }
@@ -89,7 +90,8 @@ func (r *Reliever) Weigh() (w Weight) {
 			w.Streams++
 		}
 	}
-	w.Memory += r.spool.memory()
+	w.Spool = r.spool.memory()
+	w.Memory += w.Spool
 	return w
 }
 
