@@ -27,8 +27,8 @@ type budget struct {
 	link *link
 	view *view
 	src  *tail.Reliever
-	held *hindsight.Log // nil: withheld lines are not held
-	room func(int64)    // see [Outlets.Room]
+	held *hindsight.Log            // nil: withheld lines are not held
+	room func(budget, spool int64) // see [Outlets.Room]
 
 	queueBytes int // the most bytes that may be queued
 }
@@ -109,7 +109,7 @@ func (b *budget) check(u tail.Usage) error {
 func (b *budget) adapt(bytes, spool int64) {
 	b.view.setBudget(bytes)
 	if b.room != nil {
-		b.room(max(minBudget, bytes-spool))
+		b.room(bytes, spool)
 	}
 	sync := min(int64(b.cfg.SyncBytes), max(64<<10, bytes/8))
 	b.queueBytes = int(min(int64(b.cfg.Queue), max(64<<10, bytes/4)))

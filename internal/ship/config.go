@@ -31,7 +31,8 @@ type Config struct {
 
 	// SpoolAt, DiscardAt and DropAt are percentages of the budget. Above SpoolAt, lines are
 	// moved into the spool; above DiscardAt, lines below KeepLevel are dropped; above DropAt,
-	// all lines are dropped. They are from 5 to 95, each lower than the next. Not flags.
+	// lines of all levels are dropped if nothing else frees memory. They are from 5 to 95, each
+	// lower than the next. Not flags.
 	SpoolAt, DiscardAt, DropAt int
 
 	// PersistLevel is the level below which lines are withheld: they are counted but not

@@ -34,7 +34,7 @@
 // destination accepts nothing, or less than arrives, the reader goes ahead of the writer. Above
 // the first mark, it moves the oldest lines into the spool and loses none. Above the second
 // mark, it also drops moved lines below a level. Above the third mark, it drops these first, and
-// lines of all levels only if there is no time to compress them. Only streams that take more than
+// lines of all levels only if no others can be compressed in time. Only streams that take more than
 // their share of the budget lose lines, the oldest first. The reader's order corresponds to that
 // of a commit:
 //

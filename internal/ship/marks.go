@@ -1,7 +1,5 @@
 package ship
 
-import "github.com/ullage/ullage/internal/line/ul"
-
 // marks derives the pressure from the used share of the budget. The zero value has no
 // pressure, and its marks must be set.
 type marks struct {
@@ -9,7 +7,7 @@ type marks struct {
 
 	spooling   bool // lines are moved into the spool
 	discarding bool // lines below the level to keep are dropped
-	dropping   bool // all lines are dropped
+	dropping   bool // lines of all levels are dropped if nothing else frees memory
 }
 
 // slack is how far below its mark each kind of pressure ends, as a share of the budget. It
@@ -44,14 +42,3 @@ func (m *marks) reset() { m.spooling, m.discarding, m.dropping = false, false, f
 
 // on reports whether there is any pressure.
 func (m *marks) on() bool { return m.spooling || m.discarding || m.dropping }
-
-// reason returns why lines are dropped now, as text, or "" if no lines are dropped.
-func (m *marks) reason() string {
-	switch {
-	case m.dropping:
-		return ul.DropAll.String()
-	case m.discarding:
-		return ul.Discard.String()
-	}
-	return ""
-}

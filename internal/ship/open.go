@@ -81,8 +81,8 @@ func (r *reader) opened() {
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
 	r.link.news.setDir(r.src.State())
+	r.budget.adapt(r.budget.of(r.src.Relief.Usage()), r.src.Relief.Weigh().Spool)
 	if r.to.Opened != nil {
 		r.to.Opened(r.src.Dir(), r.src.State())
 	}
-	r.budget.adapt(r.budget.of(r.src.Relief.Usage()), 0)
 }

@@ -28,9 +28,9 @@ type Outlets struct {
 	// which are the source and the sidecar's own directory in it.
 	Opened func(source, state *os.File)
 
-	// Room is called with how many bytes of the source the texts of rings may take together: the budget, less the
-	// compressed lines. It must not block.
-	Room func(bytes int64)
+	// Room is called with the budget, of which the texts of rings may take a part, and with how many bytes of it the
+	// spool takes. It must not block.
+	Room func(budget, spool int64)
 
 	// Destination is called with the directory of the durable copy before it is opened. It is
 	// called again once the directory has been opened, because it may not have existed before, and

@@ -33,6 +33,7 @@ const (
 	// rateTime is the interval at which the amount written is measured. JVMs that have written
 	// within writingTime may write again before the next check.
 	stallTime   = 250 * time.Millisecond
+	lastTime    = time.Second // for so long after lines of all levels were dropped, the status says that they are
 	rateTime    = 100 * time.Millisecond
 	writingTime = time.Second
 )
@@ -53,6 +54,7 @@ type pressure struct {
 	at      time.Time // the earliest time of the next check
 	rate    rate
 	freed   int64                        // bytes that the last check freed
+	lastAll time.Time                    // when lines of all levels were last dropped
 	yielded retry.Limiter                // limits the log about held lines that were given up
 	logged  [ul.NumReasons]retry.Limiter // limit the log about dropped lines
 }
@@ -204,6 +206,17 @@ func (p *pressure) relieveOnce(m usage) (freed int64) {
 	return freed
 }
 
+// reason returns why lines are dropped now, as text, or "" if no lines are dropped.
+func (p *pressure) reason() string {
+	switch {
+	case p.marks.dropping && time.Since(p.lastAll) < lastTime:
+		return ul.DropAll.String()
+	case p.marks.discarding:
+		return ul.Discard.String()
+	}
+	return ""
+}
+
 // least returns how many bytes of a file are worth a record.
 func (p *pressure) least(m usage) int64 {
 	part := int64(p.marks.spoolAt*float64(m.budget)) / leastPart / int64(max(1, m.streams))
@@ -214,6 +227,9 @@ func (p *pressure) least(m usage) int64 {
 func (p *pressure) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64) {
 	if freed = p.src.Drop(why, relief); freed == 0 {
 		return 0
+	}
+	if why == ul.DropAll {
+		p.lastAll = time.Now()
 	}
 	if !p.logged[why].Allow(time.Now()) {
 		return freed

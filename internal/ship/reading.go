@@ -276,7 +276,7 @@ func (r *reader) show() {
 	if now := time.Now(); now.Sub(r.shown) >= showInterval {
 		r.shown = now
 		r.view.update(r.src)
-		r.view.setDropping(r.press.marks.reason())
+		r.view.setDropping(r.press.reason())
 	}
 }
 

@@ -141,7 +141,7 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 		return errorPace
 	}
 	var taken uint64
-	err := d.text.checkRoom(r.work.source, r.room.Load(), r.texts)
+	err := d.text.checkRoom(r.work.source, r.budget.Load(), r.taken)
 	if err == nil {
 		taken, err = d.step(now)
 	}
@@ -164,8 +164,9 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 	return paceBehind(now.Sub(d.busy))
 }
 
-// texts returns the memory of the texts of all rings.
-func (r *Rings) texts() (bytes int64) {
+// taken returns how much of the budget is known to be taken: by the spool and by the texts of all rings.
+func (r *Rings) taken() int64 {
+	bytes := r.spool.Load()
 	for _, d := range r.drains {
 		bytes += d.text.memory()
 	}

@@ -40,8 +40,8 @@ const (
 	// fills up: half of 4 MiB has the warnings of a quarter of a second.
 	roomPause = 5 * time.Millisecond
 
-	// roomPart is the part of the file system, or of the room for texts, that a text leaves free, if it takes that much
-	// itself. Pressure begins to free memory earlier: lines to keep are then compressed, and not dropped.
+	// roomPart is the part of the file system, or of the budget, that a text leaves free, if it takes that much itself.
+	// Pressure begins to free memory a little earlier, so that a text never waits permanently.
 	roomPart = 8
 )
 
@@ -51,7 +51,8 @@ type Rings struct {
 	log     *slog.Logger
 	metrics *metrics
 	calls   *calls
-	room    atomic.Int64  // bytes that the texts may take together; 0: all of the file system
+	budget  atomic.Int64  // bytes of the source, see SetRoom; 0: all of the file system
+	spool   atomic.Int64  // the part of it that is the spool
 	woken   chan struct{} // the source has rings
 
 	mu     sync.Mutex
@@ -92,9 +93,10 @@ func New(reg prometheus.Registerer, log *slog.Logger, note func(mark.Mark)) *Rin
 		drains: map[name]*running{}, logged: map[string]bool{}}
 }
 
-// SetRoom sets how many bytes the texts may take together: they wait for room before that. Until it is called, they may
-// take all of the file system. It may be called concurrently and does not wait.
-func (r *Rings) SetRoom(bytes int64) { r.room.Store(bytes) }
+// SetRoom sets the budget of the source and how many bytes of it the spool takes. The texts wait for room before
+// together they take the rest. Until SetRoom is called, they may take all of the file system. It may be called
+// concurrently and does not wait.
+func (r *Rings) SetRoom(budget, spool int64) { r.budget.Store(budget); r.spool.Store(spool) }
 
 // Open leaves the rings of an earlier source and begins with the rings of the source in a directory, with
 // its state directory. It does not keep the two files. Before it returns, it opens the texts that an

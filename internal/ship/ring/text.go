@@ -77,16 +77,16 @@ func (t *text) append(lines []byte, offset int64) error {
 // checkRoom reports a tmpfs in which the text leaves no room for others: for the logs of JVMs, for the texts of other
 // rings, and for the records in which package tail keeps the lines that matter while it drops the rest. While a step
 // waits for room, the ring fills up and refuses events below the keep level first. A text that does not exist yet needs
-// no room. The room for texts, unlike the tmpfs, does not shrink by itself when another text grows, so texts returns the
-// memory of the texts of all rings.
-func (t *text) checkRoom(source *os.File, room int64, texts func() int64) error {
+// no room. The budget, unlike the tmpfs, does not shrink by itself when something grows, so taken returns how much of it
+// is taken.
+func (t *text) checkRoom(source *os.File, budget int64, taken func() int64) error {
 	var fs unix.Statfs_t
 	if t == nil || unix.Fstatfs(int(source.Fd()), &fs) != nil {
 		return nil
 	}
 	free, all, memory := int64(fs.Bavail)*int64(fs.Bsize), int64(fs.Blocks)*int64(fs.Bsize), t.memory()
-	if room > 0 && room < all {
-		free, all = min(free, room-texts()), room
+	if budget > 0 && budget < all {
+		free, all = min(free, max(0, budget-taken())), budget
 	}
 	if free < min(memory, all/roomPart) {
 		return because(reasonRoom, "%d bytes are left of %d, and the text takes %d", free, all, memory)
