@@ -28,8 +28,8 @@ type Outlets struct {
 	// which are the source and the sidecar's own directory in it.
 	Opened func(source, state *os.File)
 
-	// Room is called with the budget, of which the texts of rings may take a part, and with how many bytes of it the
-	// spool takes. It must not block.
+	// Room is called with the budget, which the texts of rings share with the spool, and with the bytes that the spool
+	// takes. It must not block.
 	Room func(budget, spool int64)
 
 	// Destination is called with the directory of the durable copy before it is opened. It is

@@ -227,6 +227,28 @@ func TestLinesToKeepAreNotDroppedBelowTheLastMark(t *testing.T) {
 	}
 }
 
+// The status says that lines of all levels are dropped only if that has just happened. Above the last mark, it may also be
+// avoided.
+func TestReasonIsThatOfTheLinesThatAreDroppedNow(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name    string
+		marks   marks
+		lastAll time.Time
+		want    string
+	}{
+		{"no pressure", marks{}, now, ""},
+		{"above the second mark", marks{discarding: true}, now, ul.Discard.String()},
+		{"above the last mark, others are dropped", marks{discarding: true, dropping: true}, time.Time{}, ul.Discard.String()},
+		{"above the last mark, all are dropped", marks{discarding: true, dropping: true}, now, ul.DropAll.String()},
+		{"above the last mark, all were dropped before", marks{discarding: true, dropping: true}, now.Add(-time.Hour), ul.Discard.String()},
+	} {
+		if got := (&pressure{marks: c.marks, lastAll: c.lastAll}).reason(); got != c.want {
+			t.Errorf("%s: the reason is %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // A budget smaller than the tmpfs is used up while most of the tmpfs is free. The status must
 // show the used part of the budget, since that part decides when lines are dropped.
 func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T) {

@@ -11,7 +11,7 @@
 // A [Printer] finds the series and prints their lines as text, or the gaps as a table. The merging picks the series
 // with the earliest next line. A series reads one stream through a [read.Source]. Its selector decides which lines
 // are wanted, by level, by kind, and by the times that a [clock.Dating] gives them. The seek file, if there is one,
-// determines where in the segments reading begins. A notice tells the Printer, if it follows, when to look again.
+// determines where in the segments reading begins. A notice reports to the Printer, if it follows, when to look again.
 //
 // # Memory
 //

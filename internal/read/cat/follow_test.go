@@ -142,7 +142,7 @@ func TestFollowPrintsAtOnceWhatIsAppended(t *testing.T) {
 	f.expect("new.log: 3\n")
 }
 
-// Two arguments may name one directory, of which the kernel has only one watch. The follower must not look for changes
+// Two arguments may name one directory, which the kernel watches only once. The follower must not look for changes
 // again and again for that reason.
 func TestFollowRestsIfTwoPathsNameOneDirectory(t *testing.T) {
 	dir := t.TempDir()
@@ -164,7 +164,7 @@ func TestFollowRestsIfTwoPathsNameOneDirectory(t *testing.T) {
 	n.watch(dirs)
 	select {
 	case <-n.changed:
-		t.Error("told of a change, want none")
+		t.Error("a change is reported, want none")
 	default:
 	}
 }

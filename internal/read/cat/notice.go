@@ -15,7 +15,7 @@ const (
 	maxNoticed = 256                   // directories; more of them are only polled
 )
 
-// notice tells a follower at once that something in the directories that it reads has changed. Where the kernel
+// notice reports to a follower at once that something in the directories that it reads has changed. Where the kernel
 // has no events (on a network file system, no inotify instance left), only the poll finds what was appended.
 type notice struct {
 	watcher *fsnotify.Watcher // nil: there are no events
@@ -49,11 +49,11 @@ func (n *notice) collect() {
 				return
 			}
 		}
-		n.tell()
+		n.report()
 	}
 }
 
-func (n *notice) tell() {
+func (n *notice) report() {
 	select {
 	case n.changed <- struct{}{}:
 	default:
@@ -87,7 +87,7 @@ func (n *notice) watch(dirs []string) {
 			continue
 		}
 		if slices.Contains(n.watcher.WatchList(), dir) { // otherwise another path to the same directory is watched
-			n.tell()
+			n.report()
 		}
 	}
 }
