@@ -243,6 +243,7 @@ sinks: setup ## sinks against real servers that fail in every way (builds the se
 	$(call stage,sinks)
 	go test -count=1 -v -timeout 90m ./test/sinks | grep -vE '^=== '
 	go test -run '^$$' -bench S3Upload -benchtime 5x -timeout 30m ./test/sinks
+	go test -run '^$$' -bench S3Compare -benchtime 1x -timeout 30m ./test/sinks
 	go test -run '^$$' -bench Down -benchtime 1x -timeout 30m ./test/sinks
 
 .PHONY: demo

@@ -45,7 +45,9 @@ of JDK 8 (-Xloggc), plain or compressed by gzip or zstd. Files of one rotated
 set (gc.log, gc.log.0, gc.log.1.gz) are read as one stream, in the order of
 their dates. URL is that of a sink, s3://BUCKET/PREFIX?..., with namespace= and
 pod= to select: the segments are fetched into the directory for temporary files,
-one pod at a time for each of --compare's readers, and removed afterwards.
+one pod at a time for each of --compare's readers, and removed afterwards. For
+an hour or more, --compare reads only the marks of the sidecars, unless they
+lack a part of the log, or --stall-floor is set.
 
 The report is a page that needs no network, written to ullage-report.html, or
 with --text or --json text or JSON, written to stdout. With --perfetto it is a

@@ -7,7 +7,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/read/bucket"
 	"github.com/ullage/ullage/internal/read/report"
 	"github.com/ullage/ullage/internal/read/report/view"
@@ -32,6 +34,48 @@ func podsOf(ctx context.Context, sides []side) (all []side, err error) {
 		}
 	}
 	return all, nil
+}
+
+// readSide makes a report of an input of a comparison. Of a pod in a bucket, it reads the marks in which the
+// sidecar has noted what the log showed, unless they do not answer the question: then, it reads the log. As many logs
+// are read at the same time as logs has places.
+func readSide(ctx context.Context, input string, cfg report.Config, logs chan struct{}) (*view.Report, error) {
+	if inBucket(input) && marksMayDo(cfg) {
+		if r, err := readMarks(ctx, input, cfg); err == nil || ctx.Err() != nil {
+			return r, err
+		}
+	}
+	logs <- struct{}{}
+	defer func() { <-logs }()
+	return readInputs(ctx, []string{input}, cfg)
+}
+
+// leastMarked is the shortest window that is answered by marks, which are about ten minutes each.
+const leastMarked = time.Hour
+
+// marksMayDo reports whether marks may answer the question: they know the suspected stalls only for the sidecar's
+// own floor, which is the default here.
+func marksMayDo(cfg report.Config) bool {
+	until := cfg.Until
+	if until.IsZero() {
+		until = time.Now()
+	}
+	return until.Sub(cfg.Since) >= leastMarked && cfg.Floor.Duration() == pause.DefaultFloor.Duration()
+}
+
+// readMarks makes a report of the marks of a pod. An error may mean that the marks do not answer the question.
+func readMarks(ctx context.Context, input string, cfg report.Config) (*view.Report, error) {
+	dir, err := os.MkdirTemp("", "ullage-report-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the marks of a bucket: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	containers, logs, err := bucket.FetchMarks(ctx, input, clock.Window{Since: cfg.Since, Until: cfg.Until}, dir)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Logs = logs
+	return report.Read(ctx, containers, cfg)
 }
 
 // readInputs makes a report of inputs. It fetches the segments of buckets first, into a directory that

@@ -19,8 +19,12 @@ import (
 // versus is the word between two groups of inputs.
 const versus = "vs"
 
-// mostReaders is the number of logs read at the same time. Each takes about 20 MiB.
-const mostReaders = 4
+// How much is read at the same time. A log takes about 20 MiB. The marks of a pod take little, and a server that is far
+// away takes long to send each of their many objects.
+const (
+	mostReaders = 4  // logs
+	mostPods    = 32 // inputs
+)
 
 // side is an input of a comparison.
 type side struct {
@@ -109,11 +113,12 @@ func (c *reportConfig) readAll(ctx context.Context, inputs []side, e cli.Env) (*
 	fleet, progress, done := &view.Fleet{}, cli.NewProgress(e.Stderr), 0
 	defer progress.Clear()
 	failed := make([]error, len(inputs))
+	logs := make(chan struct{}, min(runtime.GOMAXPROCS(0), mostReaders))
 	var readers errgroup.Group
-	readers.SetLimit(min(runtime.GOMAXPROCS(0), mostReaders))
+	readers.SetLimit(mostPods)
 	for i, in := range inputs {
 		readers.Go(func() error {
-			r, err := readInputs(ctx, []string{in.input}, c.Config)
+			r, err := readSide(ctx, in.input, c.Config, logs)
 			failed[i] = err
 			mu.Lock()
 			defer mu.Unlock()

@@ -54,3 +54,21 @@ func TestDrainDoesNotWaitForAWriterThatStays(t *testing.T) {
 		t.Errorf("the persisted lines are %q, want \"a line\\n\"", got)
 	}
 }
+
+// What a part of the sidecar adds when everything has been read is drained as well, in a file that is known and in a
+// new one.
+func TestDrainReadsWhatIsAddedAtItsEnd(t *testing.T) {
+	b := newBench(t)
+	b.appendTo("gc.log", "a line\n")
+	times := 0
+	b.to.Finished = func() {
+		times++
+		b.appendTo("gc.log", "added\n")
+		b.appendTo("new.log", "added too\n")
+	}
+	b.start()
+	b.drain()
+	if known, fresh := b.persisted("gc.log"), b.persisted("new.log"); times != 1 || known != "a line\nadded\n" || fresh != "added too\n" {
+		t.Errorf("Finished was called %d times, and %q and %q are persisted; want 1, %q and %q", times, known, fresh, "a line\nadded\n", "added too\n")
+	}
+}

@@ -18,6 +18,10 @@ type Outlets struct {
 	// source. It must not block.
 	CaughtUp func()
 
+	// Finished is called once in a drain, when everything in the source has been read and nothing
+	// writes to it any more. The lines that Finished appends to the source are drained too.
+	Finished func()
+
 	// Busy is called with true when much is written, or when files appear and disappear, and with
 	// false two seconds after that has ended. Before the first call, the source must be treated as
 	// busy. The reader calls Busy and waits for it.

@@ -202,6 +202,9 @@ func (r *reader) finished() bool {
 		return true
 	}
 	r.drain.silent = time.Since(r.drain.since) >= lastWords || !r.src.Watcher.Written()
+	if r.drain.silent && r.to.Finished != nil {
+		r.to.Finished()
+	}
 	r.src.Drain()
 	return false
 }

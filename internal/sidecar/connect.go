@@ -14,7 +14,7 @@ import (
 // while there is much to do, and with false afterwards. It may be nil.
 func (p *parts) connect(busy func(bool)) ship.Outlets {
 	line, caughtUp := p.cfg.observers(p.triggers, p.insight)
-	return ship.Outlets{
+	to := ship.Outlets{
 		Source: tail.Outlets{
 			Line:    line,
 			Mark:    p.marking.ofSource(p.jvms),
@@ -29,6 +29,10 @@ func (p *parts) connect(busy func(bool)) ship.Outlets {
 		Room:        p.rings.SetRoom,
 		Destination: p.listenFor,
 	}
+	if p.insight != nil {
+		to.Finished = p.insight.Finish
+	}
+	return to
 }
 
 // observers returns two functions: line receives each line that is read, and caughtUp is called

@@ -18,8 +18,9 @@ import (
 // Bounds on the rate of marks. JVMs, and programs that truncate their logs, may cause any
 // number of them.
 const (
-	maxMarks = 60
-	period   = time.Minute
+	maxMarks   = 60 // without the figures, which must not suppress marks of events
+	maxFigures = 40 // further ones are lost, which their readers notice
+	period     = time.Minute
 )
 
 // journal appends marks to the file of the source. It never waits: if the file cannot be
@@ -33,6 +34,7 @@ type journal struct {
 	mu         sync.Mutex
 	since      time.Time // the beginning of the current period
 	marks      int       // number of marks since then
+	figures    int       // ... that are figures, which are not in marks
 	suppressed int       // number of suppressed marks that no mark reports yet
 	failing    bool      // the last mark could not be written, and a log line reports it
 }
@@ -52,7 +54,13 @@ func (j *journal) Add(m mark.Mark) {
 	defer j.mu.Unlock()
 	now := j.now()
 	if since := now.Sub(j.since); since >= period || since < 0 {
-		j.since, j.marks = now, 0
+		j.since, j.marks, j.figures = now, 0, 0
+	}
+	if m.Kind == mark.JVMFigures {
+		if j.figures++; j.figures <= maxFigures {
+			j.write(now, m)
+		}
+		return
 	}
 	if j.marks++; j.marks > maxMarks {
 		j.suppressed++

@@ -91,6 +91,26 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 	}
 }
 
+// Figures never suppress marks of events, nor the other way round.
+func TestFiguresHaveTheirOwnBound(t *testing.T) {
+	dir := t.TempDir()
+	j, clock, _ := testJournal(t, dir)
+	for range maxFigures + 5 {
+		j.Add(mark.New(mark.JVMFigures))
+	}
+	for range maxMarks {
+		j.Add(mark.New(mark.Truncated))
+	}
+	if n := len(lines(t, dir)); n != maxFigures+maxMarks {
+		t.Errorf("the journal has %d marks, want %d figures and %d others", n, maxFigures, maxMarks)
+	}
+	*clock = clock.Add(period)
+	j.Add(mark.New(mark.JVMFigures))
+	if got := lines(t, dir); len(got) != maxFigures+maxMarks+1 || !strings.HasSuffix(got[len(got)-1], "mark: jvm-figures") {
+		t.Errorf("after a minute, the last of %d lines is %q, want one more mark of figures, and none of suppressed ones", len(got), got[len(got)-1])
+	}
+}
+
 // The application can put anything in the place of the file. Nothing waits for it, and
 // nothing outside of the source is written to.
 func TestWhatHasTheNameOfTheFile(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"sync"
@@ -111,11 +112,13 @@ func (s *Set) Run(ctx, stop context.Context) error {
 	if len(s.workers) == 0 {
 		return nil
 	}
-	if dir, err := (files{s.dest}).dir(true); err != nil {
+	switch dir, err := (files{s.dest}).dir(true); {
+	case errors.Is(err, fs.ErrNotExist): // the destination is not there yet, and each file makes its directory
+	case err != nil:
 		// messages.md#sinks: The sinks work, but begin again after a restart. Look at `.ullage` in
 		// the destination.
 		s.log.Error("creating the directory of the cursors failed", "error", err, "hint", "sinks begin again after a restart")
-	} else {
+	default:
 		dir.Close()
 	}
 	var all errgroup.Group

@@ -308,3 +308,32 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// The writer makes the destination, and may do so after the sinks have begun. That is no error.
+func TestSinksWaitForTheDestination(t *testing.T) {
+	for name, c := range map[string]struct {
+		is   string // what is at the name of the destination
+		want bool   // a message
+	}{"nothing": {"", false}, "a file": {"file", true}} {
+		t.Run(name, func(t *testing.T) {
+			dest := filepath.Join(t.TempDir(), "dest")
+			if c.is != "" {
+				if err := os.WriteFile(dest, nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var log strings.Builder
+			kinds := map[string]Kind{"test": {Open: func(t Target) (Sink, error) { return &engine{}, t.Options.Done() }}}
+			set, err := New(Config{URLs: address.URLs{"test://there"}}, kinds, dest, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = set.Run(over, over)
+			if told := strings.Contains(log.String(), "directory of the cursors"); told != c.want {
+				t.Errorf("the log is %q, want a message about the directory of the cursors: %v", log.String(), c.want)
+			}
+		})
+	}
+}

@@ -2,6 +2,8 @@ package insight
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -42,13 +44,14 @@ type Insight struct {
 	checked time.Time
 	quiet   atomic.Bool // no line has been read for a while
 	heaps   heaps
+	note    func(mark.Mark)
 }
 
 // New returns an Insight whose metrics are registered with reg. It passes each stop to triggers, and
-// marks of suspected stalls to note.
+// marks of suspected stalls and of figures to note.
 func New(cfg Config, triggers *trigger.Set, note func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Insight {
 	m := newMetrics(reg)
-	return &Insight{metrics: m, judge: newJudge(cfg, m, note, log), now: time.Now, stopped: triggers.Stop, slow: triggers.PauseThreshold, streams: map[string]*stream{}}
+	return &Insight{metrics: m, judge: newJudge(cfg, m, note, log), now: time.Now, stopped: triggers.Stop, slow: triggers.PauseThreshold, streams: map[string]*stream{}, note: note}
 }
 
 // Line reads the next line of a stream, without its newline, and returns the event of the line. The
@@ -67,6 +70,9 @@ func (in *Insight) Line(name string, line []byte, c ul.Class) *pause.Event {
 		return &in.nothing
 	}
 	s.fresh = true
+	if c.Kind == ul.Drop {
+		s.tally.Lost(c.Dropped)
+	}
 	e, ok := s.joiner.Line(line, c)
 	if ok {
 		s.take(e)
@@ -92,6 +98,15 @@ func (in *Insight) CaughtUp() {
 // Recent returns the latest stops of the application, newest first. It is safe for concurrent use.
 func (in *Insight) Recent() []Stop { return in.judge.recently() }
 
+// Finish reports that no further line will be read.
+func (in *Insight) Finish() {
+	for _, name := range slices.Sorted(maps.Keys(in.streams)) {
+		s := in.streams[name]
+		s.joiner.Flush()
+		s.tally.Flush()
+	}
+}
+
 // stream returns the named stream.
 func (in *Insight) stream(name string) *stream {
 	if s := in.streams[name]; s != nil {
@@ -105,6 +120,7 @@ func (in *Insight) stream(name string) *stream {
 			}
 		}
 		oldest.joiner.Flush()
+		oldest.tally.Flush()
 		in.metrics.forget(oldest.name)
 		in.heaps.forget(oldest.name)
 		delete(in.streams, oldest.name)

@@ -296,3 +296,34 @@ func TestMetricsOfJDK8(t *testing.T) {
 		t.Errorf(`the recent stops are %+v, want 3 in recent, Action "full" and Duration 901 ms`, recent)
 	}
 }
+
+// What a log showed becomes a mark after ten minutes, when another log takes its place, and at the end.
+func TestFiguresBecomeMarks(t *testing.T) {
+	r := newRig(t)
+	begun := r.time
+	stop := func() string {
+		return fmt.Sprintf(`[%s][%.3fs][info][safepoint] Safepoint "Cleanup", Time since last: 1 ns, Reaching safepoint: 100000 ns, At safepoint: 2900000 ns, Total: 3000000 ns`,
+			r.time.Format(ul.TimeLayout), r.time.Sub(begun).Seconds()+1)
+	}
+	for range 2 {
+		r.read("gc.log", stop())
+		r.time = r.time.Add(time.Minute)
+	}
+	r.CaughtUp()
+	r.marks.Gives(t)
+	r.time = begun.Add(10 * time.Minute)
+	r.CaughtUp()
+	r.marks.Gives(t, `jvm-figures stream=gc\.log since=2026-11-20T16:45:00\.000\+0000 until=2026-11-20T16:46:00\.000\+0000 span=1m0s stopped=6ms longest=3ms reaching=100us stops=5:\d+\*2`)
+	r.read("gc.log", stop())
+	r.read("undated.log", "[1.000s][warning][    ]      7 messages dropped due to async logging", `[3600.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 3M->1M(8M) 2.000ms`)
+	r.Finish()
+	r.marks.Gives(t,
+		`jvm-figures stream=gc\.log since=2026-11-20T16:46:00\.000\+0000 until=2026-11-20T16:55:00\.000\+0000 span=9m0s stopped=3ms longest=3ms reaching=100us stops=5:\d+`,
+		`jvm-figures stream=undated\.log since=(\S+) until=\S+ stopped=2ms longest=2ms heap=1048576 lost=7 stops=5:\d+`)
+	for i := range maxStreams + 1 {
+		r.read(fmt.Sprintf("other-%d.log", i), stop())
+	}
+	if marks := r.marks.Take(); len(marks) == 0 || !strings.Contains(marks[0], "stream=other-") {
+		t.Errorf("marks %q of %d streams, want some of streams that were replaced", marks, maxStreams+1)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
@@ -15,6 +16,7 @@ type stream struct {
 	in     *Insight
 	name   string
 	joiner *pause.Joiner
+	tally  *pause.Tally
 	load   overhead
 	shown  int // the number of the last run that has stopped
 
@@ -27,6 +29,7 @@ type stream struct {
 
 func newStream(in *Insight, name string) *stream {
 	s := &stream{in: in, name: name, heard: in.now()}
+	s.tally = pause.NewTally(in.judge.floor, s.figured)
 	s.joiner = pause.NewJoiner(pause.Handlers{Run: s.run, Pause: s.paused, Wait: s.waited, Stop: s.stopped, Collection: s.collected})
 	return s
 }
@@ -39,6 +42,7 @@ func (s *stream) tick(now time.Time) {
 	} else if now.Sub(s.heard) >= settleTime {
 		s.joiner.Settle()
 	}
+	s.tally.Idle(now)
 	if s.ratio != nil {
 		s.ratio.Set(s.load.ratio(now))
 	}
@@ -64,9 +68,15 @@ func (s *stream) take(e *pause.Event) {
 	}
 }
 
+// figured makes a mark of figures.
+func (s *stream) figured(f *pause.Figures) {
+	s.in.note(mark.New(mark.JVMFigures, append([]string{"stream", s.name}, f.Fields()...)...))
+}
+
 // run begins a run of a JVM.
 func (s *stream) run(r *pause.Run) {
 	s.start = time.Time{}
+	s.tally.Run(r, s.when(r.First), s.in.now())
 	if r.Number > 1 {
 		s.in.heaps.restart(s.name, s.in.now())
 	}
@@ -118,6 +128,8 @@ func (s *stream) waited(w *pause.Wait) {
 }
 
 func (s *stream) stopped(stop *pause.Stop) {
+	end, now := s.when(stop.End), s.in.now()
+	s.tally.Stop(stop, end, now)
 	if stop.Duration > cmp.Or(s.in.slow(), DefaultThreshold) {
 		s.in.metrics.slow.Inc()
 	}
@@ -125,13 +137,14 @@ func (s *stream) stopped(stop *pause.Stop) {
 		s.shown = run
 		s.in.judge.sampler.appeared.Store(true) // a JVM that stops has all its threads
 	}
-	s.in.judge.stopped(s.name, stop, s.when(stop.End), s.in.now())
+	s.in.judge.stopped(s.name, stop, end, now)
 	if !s.joiner.Run().Mixed {
 		s.in.stopped(stop)
 	}
 }
 
 func (s *stream) collected(c *pause.Collection) {
+	s.tally.Collection(c, s.when(c.End), s.in.now())
 	m := s.in.metrics
 	if c.Allocated > 0 {
 		m.allocated.Add(float64(c.Allocated))

@@ -71,6 +71,12 @@ const (
 	// seconds, verdict, why.
 	JVMStalled Kind = "jvm-stalled"
 
+	// What the log of a JVM showed from `since` until `until`, about ten minutes. `stops` counts its
+	// stops by length. `ullage report --compare` reads these marks from a bucket instead of the log.
+	// Details: stream, since, until, span, stopped, longest, reaching, allocated, allocating, heap,
+	// full, suspected, lost, mixed, stops, stops2, stops3, stops4.
+	JVMFigures Kind = "jvm-figures"
+
 	// Withheld lines are persisted after all: see [hindsight](hindsight.md). Details: cause, why,
 	// from, until.
 	DetailSaved Kind = "detail-saved"
@@ -109,11 +115,11 @@ const (
 const (
 	maxWord   = 32  // bytes of a kind or key
 	maxValue  = 256 // bytes of a value
-	maxFields = 12
+	maxFields = 17
 )
 
 // MaxBytes exceeds the length of the longest mark with its newline.
-const MaxBytes = 8 << 10
+const MaxBytes = 10 << 10
 
 // Field is one detail of a mark. Keys are words of lower-case letters, digits and dashes
 // that begin with a letter.

@@ -23,6 +23,7 @@ import (
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
+	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/segment"
@@ -93,7 +94,7 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 	var before s3.Object
 	var highest uint64 // number of the segments of its stream
 	over := false      // the segments with higher numbers are later than the window
-	for o, err := range wanted(ctx, r, window.Since) {
+	for o, err := range wanted(ctx, r, window.Since, always) {
 		if err != nil {
 			return nil, err
 		}
@@ -131,10 +132,72 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 	return containers, nil
 }
 
+// ErrMarks is the reason of [FetchMarks] if there are no marks, or too many.
+var ErrMarks = errors.New("no marks, or too many")
+
+// maxMarks bounds the marks of a pod, in bytes of the bucket: a day has some 100 KiB.
+const maxMarks = 64 << 20
+
+// FetchMarks is like [Fetch], but writes only marks: those of the window, and more of the time around it. For the directory
+// of each container that has a JVM's log, logs says when the first and the last segment of a log were begun that may be in
+// the window.
+func FetchMarks(ctx context.Context, text string, window clock.Window, dir string) (containers []string, logs map[string]clock.Window, err error) {
+	r, err := s3.OpenBucket(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	logs = map[string]clock.Window{}
+	var before s3.Object
+	n, left := -1, int64(maxMarks)
+	for o, err := range wanted(ctx, r, window.Since, func(string) bool { return false }) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if n < 0 || !sameContainer(before, o) {
+			n++
+		}
+		before = o
+		container := filepath.Join(dir, strconv.Itoa(n))
+		switch {
+		case o.Stream == mark.Stream && !window.Until.IsZero() && o.Segment.Start.After(window.Until.Add(late)):
+		case o.Stream == mark.Stream:
+			if left -= max(0, o.Segment.Size); left < 0 {
+				return nil, nil, fmt.Errorf("%w: more than %s", ErrMarks, printable.Bytes(maxMarks))
+			}
+			if len(containers) == 0 || containers[len(containers)-1] != container {
+				containers = append(containers, container)
+			}
+			if _, err := fetch(ctx, r, o, container); err != nil {
+				return nil, nil, err
+			}
+		case naming.KindOf(o.Stream) == naming.KindLog && !naming.IsEvents(o.Stream):
+			logs[container] = around(logs[container], o.Segment.Start)
+		}
+	}
+	if len(containers) == 0 {
+		return nil, nil, ErrMarks
+	}
+	return containers, logs, nil
+}
+
+// around returns the window with one more time in it.
+func around(w clock.Window, at time.Time) clock.Window {
+	if w.Since.IsZero() || at.Before(w.Since) {
+		w.Since = at
+	}
+	if at.After(w.Until) {
+		w.Until = at
+	}
+	return w
+}
+
+// late is how long after the window a mark about it may be written.
+const late = pause.FiguresTime + time.Minute
+
 // size returns how many bytes the segments have that are expected to be fetched.
 func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, err error) {
 	var before s3.Object
-	for o, err := range wanted(ctx, r, window.Since) {
+	for o, err := range wanted(ctx, r, window.Since, always) {
 		if err != nil {
 			return 0, err
 		}
@@ -201,8 +264,9 @@ func checkRoom(dir string, need int64) error {
 }
 
 // wanted lists the objects of a bucket in order, without segments all of whose lines were persisted before since. It
-// holds one object back: if the next segment begins before since, the object held back is not wanted.
-func wanted(ctx context.Context, r *s3.Reader, since time.Time) iter.Seq2[s3.Object, error] {
+// holds one object back: if the next segment begins before since, the object held back is not wanted. Of streams that
+// whole selects, all objects are wanted.
+func wanted(ctx context.Context, r *s3.Reader, since time.Time, whole func(stream string) bool) iter.Seq2[s3.Object, error] {
 	return func(yield func(s3.Object, error) bool) {
 		var held *s3.Object // nil: none is held back
 		for o, err := range r.Objects(ctx) {
@@ -210,7 +274,7 @@ func wanted(ctx context.Context, r *s3.Reader, since time.Time) iter.Seq2[s3.Obj
 				yield(o, err)
 				return
 			}
-			if held != nil && !over(*held, o, since) && !yield(*held, nil) {
+			if held != nil && (whole(held.Stream) || !over(*held, o, since)) && !yield(*held, nil) {
 				return
 			}
 			held = &o
@@ -223,7 +287,7 @@ func wanted(ctx context.Context, r *s3.Reader, since time.Time) iter.Seq2[s3.Obj
 
 // over reports whether all lines of a segment were persisted before since, given the object after it.
 func over(o, next s3.Object, since time.Time) bool {
-	return sameStream(o, next) && !always(next.Stream) && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
+	return sameStream(o, next) && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
 }
 
 func sameContainer(a, b s3.Object) bool {

@@ -187,6 +187,41 @@ func TestSegmentsAfterTheWindowAreNotFetched(t *testing.T) {
 	}
 }
 
+// Of the marks, those around the window are fetched, and of a log only the keys are read.
+func TestMarksAroundTheWindowAreFetched(t *testing.T) {
+	var objects []object
+	for hour := range 6 {
+		objects = append(objects, object{pod: "web-0", stream: "gc.log", hour: hour}, object{pod: "web-0", stream: mark.Stream, hour: hour})
+	}
+	objects = append(objects, object{pod: "web-1", stream: mark.Stream, hour: 1})
+	url := bucketOf(t, objects...)
+	name := func(hour int) string { return object{hour: hour}.name() }
+	for _, c := range []struct {
+		since, until int // minutes after noon; 0: none
+		first, last  int // hours after noon, of the segments of the log
+		want         []string
+	}{
+		{0, 0, 0, 5, []string{"0/" + mark.Stream + "/" + name(0), "0/" + mark.Stream + "/" + name(1), "0/" + mark.Stream + "/" + name(2), "0/" + mark.Stream + "/" + name(3), "0/" + mark.Stream + "/" + name(4), "0/" + mark.Stream + "/" + name(5), "1/" + mark.Stream + "/" + name(1)}},
+		{90, 170, 1, 5, []string{"0/" + mark.Stream + "/" + name(1), "0/" + mark.Stream + "/" + name(2), "0/" + mark.Stream + "/" + name(3), "1/" + mark.Stream + "/" + name(1)}},
+		{90, 160, 1, 5, []string{"0/" + mark.Stream + "/" + name(1), "0/" + mark.Stream + "/" + name(2), "1/" + mark.Stream + "/" + name(1)}},
+	} {
+		var w clock.Window
+		if c.since > 0 {
+			w = clock.Window{Since: noon.Add(time.Duration(c.since) * time.Minute), Until: noon.Add(time.Duration(c.until) * time.Minute)}
+		}
+		dir := t.TempDir()
+		containers, logs, err := FetchMarks(t.Context(), url, w, dir)
+		if got := filesIn(t, dir); err != nil || len(containers) != 2 || !slices.Equal(got, c.want) || len(logs) != 1 || logs[filepath.Join(dir, "0")] != hours(c.first, c.last) {
+			t.Errorf("from minute %d to %d: %q in %d containers, log %v, error %v; want %q in 2, %v", c.since, c.until, got, len(containers), logs, err, c.want, hours(c.first, c.last))
+		}
+	}
+}
+
+// hours is the time from an hour after noon to another.
+func hours(first, last int) clock.Window {
+	return clock.Window{Since: noon.Add(time.Duration(first) * time.Hour), Until: noon.Add(time.Duration(last) * time.Hour)}
+}
+
 // The clock was set forward by four hours and back again: the segments begun in between come last in the bucket, although
 // their numbers are lower than those of others. Without them, a reader would find a hole.
 func TestSegmentsOfAWrongClockAreFetched(t *testing.T) {

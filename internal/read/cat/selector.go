@@ -61,10 +61,10 @@ func (s *selector) decide(head, rest []byte) bool {
 	return level >= s.cfg.Level && l.Inside
 }
 
-// findMark reports whether a line is a mark in the window.
+// findMark reports whether a line is a mark in the window. Figures are for programs, so they are no rows of a table.
 func (s *selector) findMark(head []byte) bool {
 	m, ok := mark.Parse(head)
-	if !ok || !s.line.Inside || !s.cfg.matches(mark.Stream) && !m.Concerns(s.cfg.matches) {
+	if !ok || !s.line.Inside || !s.cfg.matches(mark.Stream) && !m.Concerns(s.cfg.matches) || m.Kind == mark.JVMFigures && !s.cfg.JSON {
 		return false
 	}
 	s.line.mark = &m

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,11 +27,12 @@ type marks struct {
 	sum    *sum.Sum
 	cfg    Config
 	out    view.Input
+	found  *figuresOf
 	raised map[string]mark.Mark // raises that have not ended so far, by what was raised
 }
 
-func newMarks(in *input, s *sum.Sum, cfg Config) *marks {
-	return &marks{sum: s, cfg: cfg, out: view.Input{Name: in.name, Files: len(in.segs)}, raised: map[string]mark.Mark{}}
+func newMarks(in *input, s *sum.Sum, all *figures) *marks {
+	return &marks{sum: s, cfg: all.cfg, out: view.Input{Name: in.name, Files: len(in.segs)}, found: all.of(filepath.Dir(in.dir)), raised: map[string]mark.Mark{}}
 }
 
 // isMarks reports whether the input is a stream of marks that a sidecar persisted.
@@ -43,6 +45,7 @@ func (m *marks) line(p cut.Piece) {
 	if !ok {
 		return
 	}
+	m.found.see(k)
 	key := k.Get("stream") + "\x00" + k.Get("pid") + "\x00" + k.Get("selection")
 	switch k.Kind {
 	case mark.LevelRaised:
@@ -58,6 +61,8 @@ func (m *marks) line(p cut.Piece) {
 		m.jvm(k)
 	case mark.DetailSaved:
 		m.saved(k)
+	case mark.JVMFigures:
+		m.found.take(k)
 	default:
 		if m.cfg.window().Has(k.Time) {
 			m.instant(k)

@@ -28,6 +28,11 @@ type Config struct {
 	// Zero: ten minutes.
 	SizingWindow time.Duration
 
+	// Logs, if not nil, says that the report is about logs that are not read, by the marks of their sidecars. It has, for
+	// each directory with a stream of marks, when the first and the last segment of its logs were begun that may be in the window.
+	// If the marks are not about all of that time, the error is [ErrUnmarked].
+	Logs map[string]clock.Window
+
 	// Progress, if not nil, is called now and then with how many of the bytes on disk have
 	// been read.
 	Progress func(done, total int64)
@@ -60,6 +65,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 	s := sum.New(strings.Join(args, ", "), cfg.Floor, cfg.SizingWindow)
 	all, again := once(all)
 	s.Problem(view.ProblemAgain, again, false, fmt.Sprintf("%s named more than once, but read once", view.Plural(again, "file")))
+	figures := newFigures(cfg, s)
 	p := read.Progress{Tell: cfg.Progress}
 	for _, in := range all {
 		p.Total += in.bytes
@@ -69,10 +75,15 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 			if in.isMarks() != noted {
 				continue
 			}
-			if err := readInput(ctx, in, s, cfg, &p); err != nil {
+			if err := readInput(ctx, in, s, figures, &p); err != nil {
 				return nil, err
 			}
 			p.Next(in.bytes)
+		}
+	}
+	if cfg.Logs != nil {
+		if err := figures.cover(); err != nil {
+			return nil, err
 		}
 	}
 	if s.Empty() {
@@ -100,7 +111,8 @@ func nothing(s *sum.Sum, cfg Config) error {
 }
 
 // readInput reads one stream.
-func readInput(ctx context.Context, in *input, s *sum.Sum, cfg Config, p *read.Progress) error {
+func readInput(ctx context.Context, in *input, s *sum.Sum, of *figures, p *read.Progress) error {
+	cfg := of.cfg
 	st := newStream(in, s, cfg)
 	var other interface {
 		line(cut.Piece)
@@ -108,7 +120,7 @@ func readInput(ctx context.Context, in *input, s *sum.Sum, cfg Config, p *read.P
 	}
 	switch {
 	case in.isMarks():
-		other = newMarks(in, s, cfg)
+		other = newMarks(in, s, of)
 	case in.isCrash():
 		other = newCrashes(in, s, cfg)
 	default:

@@ -7,15 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// subBits makes 128 buckets of equal width for each power of two, so that a duration read
+// buckets makes 128 buckets of equal width for each power of two, so that a duration read
 // from a bucket is at most 0.8 % too large.
-const (
-	subBits = 7
-	subs    = 1 << subBits
-)
+const buckets pause.Buckets = 7
 
 // histogram counts durations in buckets whose width grows with the duration, as
 // HdrHistogram does. It takes at most 60 KiB. The zero value is empty.
@@ -25,34 +23,29 @@ type histogram struct {
 	sum, max time.Duration
 }
 
-func (h *histogram) add(d time.Duration) {
+func (h *histogram) add(d time.Duration) { h.addTimes(d, 1) }
+
+// addTimes adds a duration n times.
+func (h *histogram) addTimes(d time.Duration, n uint64) {
 	d = max(d, 0)
-	i := bucketOf(uint64(d))
+	i := buckets.Of(d)
 	if i >= len(h.counts) {
 		h.counts = append(h.counts, make([]uint64, i+1-len(h.counts))...)
 	}
-	h.counts[i]++
-	h.n++
-	if h.sum += d; h.sum < 0 {
+	h.counts[i] += n
+	h.n += n
+	if high, low := bits.Mul64(uint64(d), n); high > 0 || low > uint64(math.MaxInt64-h.sum) {
 		h.sum = math.MaxInt64
+	} else {
+		h.sum += time.Duration(low)
 	}
 	h.max = max(h.max, d)
 }
 
-// bucketOf returns the index of a value's bucket. Below 2*subs, the index is the value
-// itself.
-func bucketOf(v uint64) int {
-	shift := max(0, bits.Len64(v)-subBits-1)
-	return shift*subs + int(v>>shift)
-}
-
-// upper returns the largest value of a bucket.
+// upper returns the longest duration of a bucket.
 func upper(i int) time.Duration {
-	if i < 2*subs {
-		return time.Duration(i)
-	}
-	shift := i/subs - 1
-	return time.Duration(uint64(i-shift*subs+1)<<shift - 1)
+	_, high := buckets.Bounds(i)
+	return high
 }
 
 // quantile returns a duration that at least the share q of all durations do not exceed. It

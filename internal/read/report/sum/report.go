@@ -10,7 +10,10 @@ import (
 )
 
 // Empty reports whether there is nothing to report on.
-func (s *Sum) Empty() bool {
+func (s *Sum) Empty() bool { return s.unread() && len(s.figures.streams) == 0 }
+
+// unread reports whether no line of a JVM's log was read.
+func (s *Sum) unread() bool {
 	headers := uint64(0)
 	for i := range s.tagSets {
 		headers += s.tagSets[i].Lines
@@ -21,6 +24,9 @@ func (s *Sum) Empty() bool {
 // Report makes the report of everything that was read.
 func (s *Sum) Report() *view.Report {
 	r := &s.out
+	if s.unread() {
+		s.figures.show(s)
+	}
 	s.losses()
 	s.axis.show(r)
 	r.Complete = !s.Lost.any

@@ -31,6 +31,8 @@ type Sum struct {
 	tables tables
 	lists  lists
 
+	figures figures
+
 	levels  [ul.NumLevels]view.Share
 	tagSets map[string]*view.Share
 	events  bool // a line was about a stop or a collection

@@ -7,6 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
+// leastRate is the shortest time for which there is a rate.
+const leastRate = 100 * time.Millisecond
+
 // rate is a number of bytes and the time in which they were counted. The zero value has
 // none.
 type rate struct {
@@ -26,21 +29,28 @@ func (r *rate) add(at pause.Clock, bytes int64) {
 		return
 	}
 	r.sum += bytes
-	r.last = at
+	if r.counts == 2 || r.seconds(at) > r.seconds(r.last) { // a concurrent collection may end before another that is reported first
+		r.last = at
+	}
+}
+
+// seconds returns the time from the first time to at.
+func (r *rate) seconds(at pause.Clock) float64 {
+	if r.first.HasUptime && at.HasUptime {
+		return (at.Uptime - r.first.Uptime).Seconds()
+	}
+	return at.Wall.Sub(r.first.Wall).Seconds()
 }
 
 func (r *rate) perSecond() *float64 {
-	if r.counts < 3 {
+	if r.counts < 2 {
 		return nil
 	}
-	d := r.last.Wall.Sub(r.first.Wall)
-	if r.first.HasUptime && r.last.HasUptime {
-		d = r.last.Uptime - r.first.Uptime
-	}
-	if d < time.Second/10 {
+	d := r.seconds(r.last)
+	if d < leastRate.Seconds() {
 		return nil
 	}
-	v := float64(r.sum) / d.Seconds()
+	v := float64(r.sum) / d
 	return &v
 }
 

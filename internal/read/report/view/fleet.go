@@ -20,6 +20,7 @@ type Fleet struct {
 	Figures []Figure  `json:"figures"` // the spread of each figure over all logs
 	Logs    []Log     `json:"logs"`    // a value for each of `figures`, in their order; outliers of their group first, the most distant at the top
 	Unread  []Missing `json:"unread"`  // logs that are not compared, and why
+	Marked  int       `json:"marked"`  // number of logs that were not read: their values are from the marks of the sidecar
 }
 
 // Figure is the spread of a figure. Logs that do not show the figure are left out.
@@ -108,6 +109,9 @@ func (r *Report) last() *float64 {
 // Add adds the figures of a log to a group, whose name is empty if there are no groups.
 func (f *Fleet) Add(group string, r *Report) {
 	l := Log{Name: r.Name, Group: group, Complete: r.Complete, span: r.Totals.Span}
+	if slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Kind == ProblemMarked }) {
+		f.Marked++
+	}
 	for _, figure := range figures {
 		l.Values = append(l.Values, figure.of(r))
 	}
@@ -259,11 +263,19 @@ func (f *Fleet) Text(w io.Writer, style Style) error {
 		rows = append(rows, append(f.row(l), l.Outlier))
 	}
 	p.table(rows)
+	if f.Marked > 0 {
+		fmt.Fprintln(p, f.marked())
+	}
 	for _, m := range f.Unread {
 		fmt.Fprintf(p, "not compared: %s: %s\n", printable.Text(m.Name, 80), printable.Text(m.Why, KeptBytes))
 	}
 	_, err := p.WriteTo(w)
 	return err
+}
+
+// marked says for how many logs the values are from marks.
+func (f *Fleet) marked() string {
+	return fmt.Sprintf("By the marks of the sidecar, without reading the log: %d of %d. Their percentiles are within 4 %%, and up to twelve minutes may be missing at either end.", f.Marked, len(f.Logs))
 }
 
 func upper(names []string) (all []string) {
@@ -290,7 +302,8 @@ func (f *Fleet) HTML(w io.Writer) error {
 		})))),
 		groups,
 		h.Section(h.Aria("label", "spread"), h.H2(g.Text("Spread")), table("figures", "Spread", f.header("over all logs"), spreads...)),
-		h.Section(h.Aria("label", "comparison"), h.H2(g.Text("Comparison")), table("figures many", "Comparison", f.header("log"), g.Map(f.Logs, f.htmlRow)...)))
+		h.Section(h.Aria("label", "comparison"), h.H2(g.Text("Comparison")), table("figures many", "Comparison", f.header("log"), g.Map(f.Logs, f.htmlRow)...),
+			g.If(f.Marked > 0, h.P(h.Class("hint"), g.Text(f.marked())))))
 }
 
 // htmlRow returns the row of a log. If a figure makes the log an outlier, that figure is

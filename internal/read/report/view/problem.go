@@ -29,6 +29,7 @@ const (
 	ProblemUndated    ProblemKind = "undated"    // lines that `--since` and `--until` left out because [their time](#what-the-figures-mean) is not known, or that have no place on the timeline
 	ProblemMixed      ProblemKind = "mixed"      // lines of two JVMs in one file: figures over time are left out
 
+	ProblemMarked    ProblemKind = "marked"    // a remark: no log was read, and the figures are from the marks of the sidecar
 	ProblemOutside   ProblemKind = "outside"   // a remark: stops of runs whose duration the log does not show, such as a run of one line
 	ProblemForeign   ProblemKind = "foreign"   // a remark: lines without decorations. A log without any line of Unified Logging is a loss, but not a run of a JVM
 	ProblemLong      ProblemKind = "long"      // a remark: lines over 64 KiB

@@ -1,0 +1,174 @@
+package pause
+
+import "time"
+
+const (
+	// FiguresTime is the time that one set of [Figures] of a [Tally] is about, as long as its log has
+	// lines.
+	FiguresTime = 10 * time.Minute
+
+	// figuresPause is how long a Tally waits after it has passed on figures: a log that is read
+	// much faster than it was written has fewer figures, each about a longer time.
+	figuresPause = 5 * time.Second
+)
+
+// Tally sums up the records of a [Joiner] in [Figures], which it passes on when they are complete. It
+// is not safe for concurrent use. Create one with [NewTally].
+type Tally struct {
+	floor Floor
+	pass  func(*Figures)
+
+	sum       Figures
+	any       bool      // there was a stop or a collection
+	mixed     bool      // lines of two JVMs interleave
+	run       int       // its number
+	last      Clock     // of the latest record of the run
+	collected Clock     // the end of the last collection of the run
+	passed    time.Time // when figures were passed on
+}
+
+// NewTally returns a Tally that passes figures to pass. A stop of at least the floor may be suspected of
+// being a stall.
+func NewTally(floor Floor, pass func(*Figures)) *Tally { return &Tally{floor: floor, pass: pass} }
+
+// see receives the time of a record: as the log has it, and on the clock of the caller, which reads now.
+func (t *Tally) see(c Clock, at, now time.Time) {
+	step := since(t.last, c)
+	if step > 0 || !t.last.Known() { // a record may be reported after later ones
+		t.last = c
+	}
+	s := &t.sum
+	switch {
+	case s.Since.IsZero():
+		s.Since, s.Until = at, at
+	case at.Sub(s.Until) >= FiguresTime, t.any && at.Sub(s.Since) >= FiguresTime, s.Since.Sub(at) >= FiguresTime:
+		at, step = t.turn(at, step, now)
+	}
+	s.Span += step
+	if at.After(s.Until) {
+		s.Until = at
+	}
+}
+
+// turn begins new figures at an event. It returns what they begin with: the time of the event, which is
+// never in the future, and the time since the event before.
+func (t *Tally) turn(at time.Time, step time.Duration, now time.Time) (time.Time, time.Duration) {
+	if at.After(now) {
+		at = now
+	}
+	if now.Sub(t.passed) < figuresPause {
+		return at, step
+	}
+	s := &t.sum
+	t.passed = now
+	idle, back := at.Sub(s.Until) >= FiguresTime, at.Before(s.Since) // back: the clock was set
+	if t.any || s.Span > 0 {
+		t.end()
+	}
+	switch {
+	case back:
+		*s = Figures{Since: at, Until: at}
+	case idle: // nothing happened for so long, which does not belong to what follows
+		s.Until, s.Span, step = at, step, 0
+		t.end()
+	}
+	return at, step
+}
+
+// since returns the time from one event to another of the same JVM. It prefers uptimes, because the
+// uptime clock is never set.
+func since(from, to Clock) time.Duration {
+	switch {
+	case from.HasUptime && to.HasUptime:
+		return max(0, to.Uptime-from.Uptime)
+	case from.Wall.IsZero() || to.Wall.IsZero():
+		return 0
+	}
+	return max(0, to.Wall.Sub(from.Wall))
+}
+
+// Run receives the run of the following records, whose first one was written at the time at on the caller's clock,
+// which reads now.
+func (t *Tally) Run(r *Run, at, now time.Time) {
+	t.collected = Clock{}
+	t.mixed = t.mixed || r.Mixed
+	if r.Number == t.run {
+		return
+	}
+	first := r.First
+	if r.Started { // at uptime 0
+		at, first = at.Add(-first.Uptime), first.Minus(first.Uptime)
+	}
+	t.run, t.last = r.Number, first
+	t.see(first, at, now)
+}
+
+// Stop adds a stop of the application. at and now are as for [Tally.Run].
+func (t *Tally) Stop(p *Stop, at, now time.Time) {
+	t.see(p.End, at, now)
+	s := &t.sum
+	t.any = true
+	s.Stops.Add(p.Duration)
+	s.Stopped += p.Duration
+	s.Longest = max(s.Longest, p.Duration)
+	s.Reaching = max(s.Reaching, p.Reaching)
+	if p.Suspect(t.floor) != NoSuspicion {
+		s.Suspected++
+	}
+}
+
+// Collection adds a collection. at and now are as for [Tally.Run].
+func (t *Tally) Collection(c *Collection, at, now time.Time) {
+	t.see(c.End, at, now)
+	s := &t.sum
+	t.any = true
+	if c.Marks&Full != 0 {
+		s.Full++
+	}
+	if !c.End.Known() {
+		return
+	}
+	if c.Heap.Known {
+		s.Heap = c.Heap.After
+	}
+	if c.Allocated < 0 {
+		return
+	}
+	if !t.collected.Known() { // its bytes were allocated in an unknown time
+		t.collected = c.End
+		return
+	}
+	s.Allocated += c.Allocated
+	if step := since(t.collected, c.End); step > 0 { // a concurrent collection may end before another that is reported first
+		s.Allocating += step
+		t.collected = c.End
+	}
+}
+
+// Lost adds lines that the JVM dropped.
+func (t *Tally) Lost(lines uint64) { t.sum.Lost += lines }
+
+// Idle passes on the figures of a log without new lines once they are about [FiguresTime]. now is the
+// current time on the caller's clock.
+func (t *Tally) Idle(now time.Time) {
+	if t.any && now.Sub(t.sum.Since).Abs() >= FiguresTime && now.Sub(t.passed) >= figuresPause {
+		t.passed = now
+		t.end()
+	}
+}
+
+// Flush passes on the figures so far.
+func (t *Tally) Flush() {
+	if t.any {
+		t.end()
+	}
+}
+
+// end passes on the figures. The next ones begin when they end.
+func (t *Tally) end() {
+	if t.mixed {
+		t.sum = Figures{Since: t.sum.Since, Until: t.sum.Until, Mixed: true}
+	}
+	t.pass(&t.sum)
+	t.sum, t.any = Figures{Since: t.sum.Until, Until: t.sum.Until}, false
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/read/report/sum"
+	"github.com/ullage/ullage/internal/segment/clock"
+)
+
+// ErrUnmarked is returned if the marks of a sidecar do not say what its logs show.
+var ErrUnmarked = errors.New("the marks are not about all of the log")
+
+// tolerance is by how much figures may begin after a log, end before the last segment of it begins, or reach beyond the
+// window.
+const tolerance = pause.FiguresTime + 2*time.Minute
+
+// maxFigured bounds the number of streams with figures in one directory.
+const maxFigured = 64
+
+// figures takes the marks of what logs showed, and finds out whether they are about all of these logs.
+type figures struct {
+	cfg  Config
+	sum  *sum.Sum
+	dirs map[string]*figuresOf
+}
+
+func newFigures(cfg Config, s *sum.Sum) *figures {
+	return &figures{cfg: cfg, sum: s, dirs: map[string]*figuresOf{}}
+}
+
+// of returns what a directory's stream of marks has.
+func (f *figures) of(dir string) *figuresOf {
+	one := &figuresOf{dir: dir, all: f, ends: map[string]time.Time{}}
+	f.dirs[dir] = one
+	return one
+}
+
+// cover returns an error if the marks are not about all of the logs that may be in the window.
+func (f *figures) cover() error {
+	for dir, logs := range f.cfg.Logs {
+		one := f.dirs[dir]
+		if one == nil || one.end.IsZero() {
+			return fmt.Errorf("%w: there are none", ErrUnmarked)
+		}
+		if one.lacks != "" {
+			return fmt.Errorf("%w: %s", ErrUnmarked, one.lacks)
+		}
+		first, last := logs.Since, logs.Until
+		if first.Before(f.cfg.Since) {
+			first = f.cfg.Since
+		}
+		if until := f.cfg.Until; !until.IsZero() && last.After(until) {
+			last = until
+		}
+		if one.begin.Sub(first) > tolerance || last.Sub(one.end) > tolerance {
+			return fmt.Errorf("%w: they are from %s to %s, and the log from %s to %s", ErrUnmarked, shortTime(one.begin), shortTime(one.end), shortTime(first), shortTime(last))
+		}
+	}
+	return nil
+}
+
+func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// figuresOf is what one sidecar's marks say.
+type figuresOf struct {
+	dir        string
+	all        *figures
+	ends       map[string]time.Time // of the last figures of each stream: the next ones begin there
+	begin, end time.Time            // of all figures that are in the window
+	lacks      string               // why the marks are not about all of the log
+}
+
+// see takes any mark. Between two sidecars, lines may be in no figures, or in figures of both.
+func (f *figuresOf) see(k mark.Mark) {
+	switch k.Kind {
+	case mark.SidecarStarted:
+		clear(f.ends)
+	case mark.MarksSuppressed:
+	default:
+		return
+	}
+	if f.all.cfg.window().Has(k.Time) && !f.end.IsZero() {
+		f.lacks = "the sidecar was started again, or marks were suppressed"
+	}
+}
+
+// take takes figures, and adds those in the window.
+func (f *figuresOf) take(k mark.Mark) {
+	if f.all.cfg.Logs == nil {
+		return
+	}
+	one, ok := pause.ReadFigures(k.Get)
+	if !ok {
+		f.lacks = "some cannot be read"
+		return
+	}
+	w, stream := f.all.cfg.window(), k.Get("stream")
+	begin, known := f.ends[stream]
+	f.ends[stream] = one.Until
+	length, in := one.Until.Sub(one.Since), inside(w, one.Since, one.Until)
+	empty := one.Stopped == 0 && one.Heap == 0 // the JVM had nothing to log
+	middle := w.Has(one.Since.Add(length / 2))
+	switch {
+	case in < 0 || in == 0 && !middle:
+		return
+	case known && !begin.Equal(one.Since):
+		f.lacks = "some are missing"
+	case one.Mixed || one.Stops.Coarse() || len(f.ends) > maxFigured:
+		f.lacks = "some are not exact"
+	case empty:
+		one.Span = time.Duration(float64(one.Span) * min(1, float64(in)/float64(max(1, length))))
+	case length-in > tolerance:
+		f.lacks = "some are about a long time at the edge of the window"
+	case !middle:
+		return
+	}
+	if f.begin.IsZero() || one.Since.Before(f.begin) {
+		f.begin = one.Since
+	}
+	if one.Until.After(f.end) {
+		f.end = one.Until
+	}
+	f.all.sum.Figures(f.dir, stream, &one)
+}
+
+// inside returns how much of the time from begin to end is in a window.
+func inside(w clock.Window, begin, end time.Time) time.Duration {
+	if begin.Before(w.Since) {
+		begin = w.Since
+	}
+	if !w.Until.IsZero() && end.After(w.Until) {
+		end = w.Until
+	}
+	return end.Sub(begin)
+}

@@ -1,0 +1,103 @@
+package sum
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// figures adds up what the marks of sidecars say about logs that are not read. The zero value is
+// empty.
+type figures struct {
+	streams  map[figuredKey]*figured
+	stops    histogram
+	reaching time.Duration
+	full     uint64
+	suspects uint64
+}
+
+// figuredKey names a stream, whose marks are in a directory.
+type figuredKey struct{ stream, dir string }
+
+// figured is what the marks say about one stream. Sums are of untrusted numbers, so they must not
+// overflow.
+type figured struct {
+	span, stopped         float64 // seconds
+	allocated, allocating float64 // bytes, and seconds
+	stops                 uint64
+	heap                  int64
+	heapAt                time.Time
+}
+
+// Figures adds what a mark in a directory says about a stream. A report uses it only if no log was read.
+func (s *Sum) Figures(dir, stream string, f *pause.Figures) {
+	all, key := &s.figures, figuredKey{stream, dir}
+	one := all.streams[key]
+	if one == nil {
+		if all.streams == nil {
+			all.streams = map[figuredKey]*figured{}
+		}
+		one = &figured{}
+		all.streams[key] = one
+	}
+	for length, n := range f.Stops.All() {
+		all.stops.addTimes(min(length, f.Longest), n)
+		one.stops += n
+	}
+	all.stops.max = max(all.stops.max, f.Longest)
+	all.reaching = max(all.reaching, f.Reaching)
+	all.full += f.Full
+	all.suspects += f.Suspected
+	one.span, one.stopped = one.span+seconds(f.Span), one.stopped+seconds(f.Stopped)
+	one.allocated, one.allocating = one.allocated+float64(f.Allocated), one.allocating+seconds(f.Allocating)
+	if f.Heap > 0 {
+		one.heap, one.heapAt = f.Heap, f.Until
+	}
+	s.Lost.Async += f.Lost
+	for _, at := range []time.Time{f.Since, f.Until} {
+		s.axis.see(pause.Clock{Wall: at}, at.UnixNano())
+	}
+}
+
+// show puts the figures into a report.
+func (f *figures) show(s *Sum) {
+	r, t := &s.out, &s.out.Totals
+	s.Problem(view.ProblemMarked, uint64(len(f.streams)), false, "no log was read: the figures are from the marks of the sidecar")
+	span, spanStopped, stopped := 0.0, 0.0, 0.0
+	for _, key := range slices.SortedFunc(maps.Keys(f.streams), func(a, b figuredKey) int { // the last one has the latest heap
+		return cmp.Or(f.streams[a].heapAt.Compare(f.streams[b].heapAt), cmp.Compare(a.stream, b.stream), cmp.Compare(a.dir, b.dir))
+	}) {
+		one := f.streams[key]
+		run := view.Run{Stream: key.stream, Number: 1, Span: one.span, Stops: one.stops, Paused: one.stopped}
+		if one.heap > 0 {
+			after := float64(one.heap)
+			run.HeapAfter = &after
+		}
+		if one.allocating >= leastRate.Seconds() {
+			rate := one.allocated / one.allocating
+			run.Allocated = &rate
+		}
+		r.Runs = append(r.Runs, run)
+		if one.stopped <= one.span {
+			span, spanStopped = span+one.span, spanStopped+one.stopped
+		} else {
+			t.Outside += one.stops
+		}
+		stopped += one.stopped
+		t.Stops += one.stops
+	}
+	t.Full, t.Suspected = f.full, f.suspects
+	s.span, s.spanStopped, f.stops.sum = duration(span), duration(spanStopped), duration(stopped)
+	s.tables.parts["stops"] = &f.stops
+	s.tables.parts["time to safepoint"] = &histogram{max: f.reaching}
+}
+
+// duration returns a number of seconds as a duration, or the longest one.
+func duration(seconds float64) time.Duration {
+	return time.Duration(min(seconds*1e9, math.MaxInt64/2))
+}
