@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/read/incident"
 )
 
@@ -20,20 +21,22 @@ const incidentAbout = `kubectl ullage incident brings what is known about an inc
 archive: lines, report, marks, levels and kernel counters.
 
 Usage:
-  kubectl ullage incident TARGET [--around T [--within D]] [--threads] [--histogram]
-                                 [--output FILE] [-c NAME]
+  kubectl ullage incident TARGET [--around T|--when CONDITIONS] [--within D]
+                                 [--threads] [--histogram] [--output FILE] [-c NAME]
 
 Examples:
   kubectl ullage incident web-0
   kubectl ullage incident deploy/web --around 16:45
   kubectl ullage incident web-0 --threads --output now.zip
+  kubectl ullage incident web-0 --when 'pause>1s'
 
 TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it matches
 several pods, the command uses the oldest ready one and names it on stderr.
 
 It runs 'ullage incident' in the sidecar and takes the same values. Without
---around, the archive is about the time up to now. --threads and --histogram
-stop each JVM of the pod: for milliseconds, or while it walks its heap.
+--around, the archive is about the time up to now; with --when, about the next
+stop that meets a condition. --threads and --histogram stop each JVM of the pod:
+for milliseconds, or while it walks its heap.
 
 The archive is written into FILE: POD-incident.zip in the current directory, or
 with a number where there is such a file. Its index.html and report.html are
@@ -49,7 +52,8 @@ error.
 // incidentConfig has the settings of `kubectl ullage incident`.
 type incidentConfig struct {
 	single
-	around, within     string // in the form that 'ullage incident' takes
+	around, when       string // in the form that 'ullage incident' takes
+	within             string // likewise
 	threads, histogram bool
 	output             string // empty: a new name
 }
@@ -58,6 +62,11 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.around, "around", now, "the time `T` of the incident: a duration before now, or a time (default: now)")
+	fs.Func("when", "wait for the next stop that meets one of these `CONDITIONS`: pause>500ms, io-stall", func(text string) error {
+		c.when = text
+		_, err := ask.ParseStops(text)
+		return err
+	})
 	fs.Func("within", "how far from --around, as a `DURATION` (by default 5m)", func(text string) error {
 		d, err := settings.ParseDuration(text)
 		if err == nil && d <= 0 {
@@ -76,13 +85,21 @@ func incidentCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	fs := flag.NewFlagSet("incident", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
 	e.Words = cfg.cluster.words(ctx)
-	if code, ok := e.Parse(fs, incidentAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+	if code, ok := e.Parse(fs, incidentAbout, args, func() []error { return append(cfg.validate(fs.Args()), cfg.twice()...) }); !ok {
 		return code
 	}
 	if err := cfg.run(ctx, e); err != nil {
 		return e.Fail("incident", err)
 	}
 	return cli.OK
+}
+
+// twice returns an error if the time of the archive is both given and to be waited for.
+func (c *incidentConfig) twice() []error {
+	if c.when == "" || c.around == "" {
+		return nil
+	}
+	return []error{errors.New("--when waits for the time of the archive, and --around gives it: use one of them")}
 }
 
 // run brings the archive of one pod.
@@ -97,7 +114,11 @@ func (c *incidentConfig) run(ctx context.Context, e cli.Env) error {
 	}
 	defer os.Remove(sent.Name())
 	defer sent.Close()
-	stop := cli.NewProgress(e.Stderr).Wait("collecting what is known about " + s.pod)
+	doing := "collecting what is known about "
+	if c.when != "" {
+		doing = "waiting for a stop that meets a condition of --when in "
+	}
+	stop := cli.NewProgress(e.Stderr).Wait(doing + s.pod)
 	said, err := s.collect(ctx, c.incidentArgs(dest), incident.MaxArchive, sent)
 	stop()
 	if err != nil {
@@ -125,7 +146,7 @@ func (c *incidentConfig) run(ctx context.Context, e cli.Env) error {
 // incidentArgs returns the arguments for the sidecar's program.
 func (c *incidentConfig) incidentArgs(dest string) []string {
 	args := []string{"incident", "--until-eof", "--output=-"}
-	for _, flag := range [][2]string{{"around", c.around}, {"within", c.within}} {
+	for _, flag := range [][2]string{{"around", c.around}, {"when", c.when}, {"within", c.within}} {
 		if flag[1] != "" {
 			args = append(args, "--"+flag[0]+"="+flag[1])
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/read/check"
@@ -25,17 +26,21 @@ const incidentAbout = `ullage incident collects what is known about an incident 
 colleague or a ticket.
 
 Usage:
-  ullage incident [--around T [--within D]] [--threads] [--histogram] [--output FILE] [DIR]
+  ullage incident [--around T|--when CONDITIONS] [--within D] [--threads]
+                  [--histogram] [--output FILE] [DIR]
 
 Examples:
   ullage incident
   ullage incident --around 16:45 /var/lib/ullage
   ullage incident --threads --output now.zip
+  ullage incident --when 'pause>1s' --threads
   kubectl exec POD -c ullage -- ullage incident --around 16:45 --output - > incident.zip
 
 DIR is a destination (the --dest of 'ullage run'); without it, the destination
 in ULLAGE_DEST. --around takes what --around of 'ullage logs' takes; without it,
-the archive is about the time up to now.
+the archive is about the time up to now. --when waits for the next stop of a JVM
+that meets one of its conditions, pause>DURATION and io-stall, and the archive
+is about that stop.
 
 The archive is a zip. Its index.html says what is in it and what is missing. It
 has the lines of each stream, the report, what 'ullage check' and 'ullage logs
@@ -71,6 +76,7 @@ type incidentConfig struct {
 	attach             attach.Config
 	formats            format.Rules
 	around             time.Time // zero: now
+	when               ask.Trigger
 	within             time.Duration
 	threads, histogram bool
 	output             string
@@ -80,6 +86,7 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.attach = attach.DefaultConfig()
 	cli.TimeVar(fs, &c.around, "around", now, "the time `T` of the incident, as for 'ullage logs' (default: now)")
+	fs.Func("when", "wait for the next stop that meets one of these `CONDITIONS`: pause>500ms, io-stall", func(text string) (err error) { c.when, err = ask.ParseStops(text); return err })
 	settings.DurationVar(fs, &c.within, "within", incidentWithin, "how far from --around lines may be, as a `DURATION`")
 	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM, which stops it for that")
 	fs.BoolVar(&c.histogram, "histogram", false, "include the objects of each class, which stops each JVM while it walks its heap")
@@ -93,6 +100,9 @@ func (c *incidentConfig) validate(args []string, stdout io.Writer) []error {
 	bad := c.attach.Validate()
 	if c.within <= 0 {
 		bad = append(bad, errors.New("--within is a distance, so it must be positive"))
+	}
+	if !c.when.IsZero() && !c.around.IsZero() {
+		bad = append(bad, errors.New("--when waits for the time of the archive, and --around gives it: use one of them"))
 	}
 	if c.output == "-" && cli.NewScreen(stdout) != nil {
 		bad = append(bad, errors.New("--output - writes an archive, which no terminal can show: redirect it to a file"))
@@ -134,7 +144,17 @@ func (c *incidentConfig) run(ctx context.Context, dest string, now time.Time, e 
 	if err != nil {
 		return err
 	}
-	g := gathering{incidentConfig: *c, dir: dir, since: c.around.Add(-c.within), until: c.around.Add(c.within)}
+	g := gathering{incidentConfig: *c, dir: dir}
+	if !c.when.IsZero() {
+		stop := cli.NewProgress(e.Stderr).Wait("waiting for a stop that meets a condition of --when")
+		err := g.await(ctx)
+		stop()
+		if err != nil {
+			return err
+		}
+		now = time.Now()
+	}
+	g.since, g.until = g.around.Add(-g.within), g.around.Add(g.within)
 	if g.until.After(now) {
 		g.until = now
 	}

@@ -4,9 +4,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/read/incident"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/test/lab"
@@ -106,6 +109,7 @@ func TestTheArchiveOfAnIncident(t *testing.T) {
 				t.Errorf("%s lacks %q: %.2000s", name, want, files[name])
 			}
 		}
+		archivesAStop(r)
 		if err := syscall.Kill(jvm.PID(), syscall.SIGSEGV); err != nil {
 			t.Fatal(err)
 		}
@@ -122,6 +126,42 @@ func TestTheArchiveOfAnIncident(t *testing.T) {
 		}
 		r.stop()
 	})
+}
+
+// archivesAStop waits for a stop of the JVM, which a histogram of its heap makes, and expects an archive about that stop.
+func archivesAStop(r *levelRig) {
+	r.Helper()
+	done := make(chan struct{})
+	stopping := make(chan error, 1)
+	go func() {
+		for {
+			out, err := exec.Command(program, "incident", "--attach", "process-namespace", "--histogram", "--output", filepath.Join(r.TempDir(), "stop.zip"), r.dest).CombinedOutput()
+			if err != nil {
+				stopping <- fmt.Errorf("%w: %s", err, out)
+				return
+			}
+			select {
+			case <-done:
+				stopping <- nil
+				return
+			default:
+			}
+		}
+	}()
+	begun := time.Now()
+	files, m, _ := anIncident(r, "--when", "pause>1ms", "--within", "2s")
+	close(done)
+	if err := <-stopping; err != nil {
+		r.Error(err)
+	}
+	var recent admin.Recent
+	if err := json.Unmarshal([]byte(files["recent.json"]), &recent); err != nil {
+		r.Fatal(err)
+	}
+	at := m.Since.Add(2 * time.Second)
+	if !slices.ContainsFunc(recent.Pauses, func(p admin.Pause) bool { return p.At.Equal(at) && p.Seconds > 0.001 && p.At.After(begun) }) {
+		r.Errorf("the archive is about %s, want the end of a stop longer than 1 ms after %s: %+v", at, begun, recent.Pauses)
+	}
 }
 
 // withoutArguments removes lines with the arguments of a JVM, which an archive shows in part.

@@ -64,6 +64,15 @@ func ParseTrigger(text string) (Trigger, error) {
 	return t, nil
 }
 
+// ParseStops is like [ParseTrigger], but accepts only conditions that a stop of the application meets.
+func ParseStops(text string) (Trigger, error) {
+	t, err := ParseTrigger(text)
+	if err == nil && (t.Dropped || t.Warning) {
+		return Trigger{}, errors.New("only conditions of stops are possible: use pause>500ms, io-stall, or both separated by a comma")
+	}
+	return t, err
+}
+
 // add parses one condition.
 func (t *Trigger) add(item string) error {
 	end := strings.IndexFunc(item, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })

@@ -72,3 +72,15 @@ func TestParseTriggerRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestConditionsOfStops(t *testing.T) {
+	for text, want := range map[string]string{
+		"pause>1s": "", "io-stall": "", "pause>500ms,io-stall": "",
+		"warning": "only conditions of stops", "dropped,pause>1s": "only conditions of stops", "": "no condition", "pause": "needs a duration",
+	} {
+		_, err := ParseStops(text)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
