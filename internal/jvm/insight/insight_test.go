@@ -307,19 +307,19 @@ func TestFiguresBecomeMarks(t *testing.T) {
 	}
 	for range 2 {
 		r.read("gc.log", stop())
+		r.CaughtUp()
 		r.time = r.time.Add(time.Minute)
 	}
-	r.CaughtUp()
 	r.marks.Gives(t)
 	r.time = begun.Add(10 * time.Minute)
 	r.CaughtUp()
-	r.marks.Gives(t, `jvm-figures stream=gc\.log since=2026-11-20T16:45:00\.000\+0000 until=2026-11-20T16:46:00\.000\+0000 span=1m0s stopped=6ms longest=3ms reaching=100us stops=5:\d+\*2`)
+	r.marks.Gives(t, `jvm-figures stream=gc\.log since=2026-11-20T16:45:00\.000\+0000 until=2026-11-20T16:46:00\.000\+0000 span=1m0s stopped=6ms longest=3ms reaching=100us run=1 stops=5:\d+\*2`)
 	r.read("gc.log", stop())
 	r.read("undated.log", "[1.000s][warning][    ]      7 messages dropped due to async logging", `[3600.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 3M->1M(8M) 2.000ms`)
 	r.Finish()
 	r.marks.Gives(t,
-		`jvm-figures stream=gc\.log since=2026-11-20T16:46:00\.000\+0000 until=2026-11-20T16:55:00\.000\+0000 span=9m0s stopped=3ms longest=3ms reaching=100us stops=5:\d+`,
-		`jvm-figures stream=undated\.log since=(\S+) until=\S+ stopped=2ms longest=2ms heap=1048576 lost=7 stops=5:\d+`)
+		`jvm-figures stream=gc\.log since=2026-11-20T16:46:00\.000\+0000 until=2026-11-20T16:55:00\.000\+0000 span=9m0s stopped=3ms longest=3ms reaching=100us run=1 stops=5:\d+`,
+		`jvm-figures stream=undated\.log since=(\S+) until=\S+ stopped=2ms longest=2ms heap=1048576 lost=7 run=1 stops=5:\d+`)
 	for i := range maxStreams + 1 {
 		r.read(fmt.Sprintf("other-%d.log", i), stop())
 	}

@@ -42,7 +42,7 @@ func (s *stream) tick(now time.Time) {
 	} else if now.Sub(s.heard) >= settleTime {
 		s.joiner.Settle()
 	}
-	s.tally.Idle(now)
+	s.tally.Idle(s.heard, now)
 	if s.ratio != nil {
 		s.ratio.Set(s.load.ratio(now))
 	}

@@ -72,9 +72,9 @@ const (
 	JVMStalled Kind = "jvm-stalled"
 
 	// What the log of a JVM showed from `since` until `until`, about ten minutes. `stops` counts its
-	// stops by length. `ullage report --compare` reads these marks from a bucket instead of the log.
+	// stops by length, and goes on in `stops2` and so on. `ullage report --compare` reads these marks from a bucket instead of the log.
 	// Details: stream, since, until, span, stopped, longest, reaching, allocated, allocating, heap,
-	// full, suspected, lost, mixed, stops, stops2, stops3, stops4.
+	// full, suspected, lost, run, mixed, stops.
 	JVMFigures Kind = "jvm-figures"
 
 	// Withheld lines are persisted after all: see [hindsight](hindsight.md). Details: cause, why,
@@ -115,11 +115,11 @@ const (
 const (
 	maxWord   = 32  // bytes of a kind or key
 	maxValue  = 256 // bytes of a value
-	maxFields = 17
+	maxFields = 22
 )
 
 // MaxBytes exceeds the length of the longest mark with its newline.
-const MaxBytes = 10 << 10
+const MaxBytes = 13 << 10
 
 // Field is one detail of a mark. Keys are words of lower-case letters, digits and dashes
 // that begin with a letter.

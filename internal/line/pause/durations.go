@@ -14,7 +14,7 @@ const (
 	coarsest Buckets = 1
 
 	// MaxDurationsText bounds the text of [Durations], in bytes.
-	MaxDurationsText = 1000
+	MaxDurationsText = 2000
 
 	countBits = 40 // of a count, so that a sum of many does not overflow
 )
@@ -24,27 +24,29 @@ var lastBucket = finest.Of(1<<63 - 1)
 
 // Durations counts durations in buckets. The zero value is empty.
 type Durations struct {
-	counts map[int]uint64
-	coarse bool // a duration may be more than 3.2 % off
+	counts  map[int]uint64
+	coarser int // by how much the buckets are coarser than the finest
 }
 
 // Coarse reports whether the text from which the durations were read has buckets in which a duration may be more
 // than 3.2 % off.
-func (d *Durations) Coarse() bool { return d.coarse }
+func (d *Durations) Coarse() bool { return d.coarser > 1 }
+
+func (d *Durations) buckets() Buckets { return finest - Buckets(d.coarser) }
 
 // Add counts a duration.
 func (d *Durations) Add(one time.Duration) {
 	if d.counts == nil {
 		d.counts = map[int]uint64{}
 	}
-	d.counts[finest.Of(one)]++
+	d.counts[d.buckets().Of(one)]++
 }
 
 // All returns the middle of each bucket that is not empty, and its count, in order.
 func (d *Durations) All() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for _, i := range slices.Sorted(maps.Keys(d.counts)) {
-			low, high := finest.Bounds(i)
+			low, high := d.buckets().Bounds(i)
 			if !yield(low+(high-low)/2, d.counts[i]) {
 				return
 			}
@@ -97,7 +99,7 @@ func ParseDurations(text string) (d Durations, ok bool) {
 	if err != nil || Buckets(b) < coarsest || Buckets(b) > finest || len(text) > MaxDurationsText {
 		return Durations{}, false
 	}
-	d.coarse = Buckets(b) < finest-1
+	d.coarser = int(finest - Buckets(b))
 	if !some {
 		return d, true
 	}
@@ -117,7 +119,7 @@ func ParseDurations(text string) (d Durations, ok bool) {
 		if low < 0 || high < low { // beyond the longest duration
 			return Durations{}, false
 		}
-		d.counts[finest.Of(low+(high-low)/2)] += n
+		d.counts[bucket] = n
 	}
 	return d, true
 }

@@ -45,7 +45,10 @@ func TestDurationsAreReadBack(t *testing.T) {
 		"a day of pauses": {5000, func(int) time.Duration {
 			return time.Duration(float64(5*time.Millisecond) * math.Exp(rng.NormFloat64()/4))
 		}, 0.016},
-		"of every length":  {20_000, func(int) time.Duration { return time.Duration(math.Exp(rng.Float64() * 30)) }, 0.13},
+		"of every length": {20_000, func(int) time.Duration { return time.Duration(math.Exp(rng.Float64() * 30)) }, 0.07},
+		"two kinds of pauses": {50_000, func(i int) time.Duration {
+			return time.Duration(float64([]time.Duration{200 * time.Microsecond, 20 * time.Millisecond}[i%20/19]) * math.Exp(rng.NormFloat64()*0.8))
+		}, 0.032},
 		"the longest":      {2, func(i int) time.Duration { return math.MaxInt64 - time.Duration(i) }, 0.016},
 		"none is negative": {1, func(int) time.Duration { return -1 }, 0},
 	} {

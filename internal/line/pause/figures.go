@@ -24,6 +24,7 @@ type Figures struct {
 	Full       uint64        // full collections
 	Suspected  uint64        // stops with any suspicion
 	Lost       uint64        // lines that the JVM itself dropped
+	Run        int           // the number of the JVM in its log
 	Mixed      bool          // lines of two JVMs interleave, so nothing else is known
 	Stops      Durations
 }
@@ -42,6 +43,7 @@ const (
 	keyFull       = "full"
 	keySuspected  = "suspected"
 	keyLost       = "lost"
+	keyRun        = "run"
 	keyMixed      = "mixed"
 	keyStops      = "stops" // the text goes on in stops2, stops3 and so on
 )
@@ -80,7 +82,7 @@ func (f *Figures) Fields() []string {
 		keySince, f.Since.UTC().Format(ul.TimeLayout), keyUntil, f.Until.UTC().Format(ul.TimeLayout),
 		keySpan, length(f.Span), keyStopped, length(f.Stopped), keyLongest, length(f.Longest), keyReaching, length(f.Reaching),
 		keyAllocated, number(uint64(f.Allocated)), keyAllocating, length(f.Allocating), keyHeap, number(uint64(f.Heap)),
-		keyFull, number(f.Full), keySuspected, number(f.Suspected), keyLost, number(f.Lost), keyMixed, mixed,
+		keyFull, number(f.Full), keySuspected, number(f.Suspected), keyLost, number(f.Lost), keyRun, number(uint64(f.Run)), keyMixed, mixed,
 	}
 	if len(f.Stops.counts) == 0 {
 		return fields
@@ -125,7 +127,7 @@ func ReadFigures(get func(key string) string) (f Figures, ok bool) {
 		Since: when(keySince), Until: when(keyUntil),
 		Span: length(keySpan), Stopped: length(keyStopped), Longest: length(keyLongest), Reaching: length(keyReaching),
 		Allocated: int64(number(keyAllocated)), Allocating: length(keyAllocating), Heap: int64(number(keyHeap)),
-		Full: number(keyFull), Suspected: number(keySuspected), Lost: number(keyLost),
+		Full: number(keyFull), Suspected: number(keySuspected), Lost: number(keyLost), Run: int(number(keyRun)),
 	}
 	text := ""
 	for piece := range MaxDurationsText / pieceBytes {

@@ -19,12 +19,13 @@ type Tally struct {
 	pass  func(*Figures)
 
 	sum       Figures
-	any       bool      // there was a stop or a collection
-	mixed     bool      // lines of two JVMs interleave
-	run       int       // its number
-	last      Clock     // of the latest record of the run
-	collected Clock     // the end of the last collection of the run
-	passed    time.Time // when figures were passed on
+	any       bool          // there was a stop or a collection
+	mixed     bool          // lines of two JVMs interleave
+	run       int           // its number
+	last      Clock         // of the latest record of the run
+	collected Clock         // the end of the last collection of the run
+	ahead     time.Duration // of the span, after last
+	passed    time.Time     // when figures were passed on
 }
 
 // NewTally returns a Tally that passes figures to pass. A stop of at least the floor may be suspected of
@@ -33,9 +34,9 @@ func NewTally(floor Floor, pass func(*Figures)) *Tally { return &Tally{floor: fl
 
 // see receives the time of a record: as the log has it, and on the clock of the caller, which reads now.
 func (t *Tally) see(c Clock, at, now time.Time) {
-	step := since(t.last, c)
+	step := max(0, since(t.last, c)-t.ahead)
 	if step > 0 || !t.last.Known() { // a record may be reported after later ones
-		t.last = c
+		t.last, t.ahead = c, 0
 	}
 	s := &t.sum
 	switch {
@@ -99,7 +100,10 @@ func (t *Tally) Run(r *Run, at, now time.Time) {
 	if r.Started { // at uptime 0
 		at, first = at.Add(-first.Uptime), first.Minus(first.Uptime)
 	}
-	t.run, t.last = r.Number, first
+	if t.any { // figures are of one JVM
+		t.end()
+	}
+	t.run, t.last, t.ahead = r.Number, first, 0
 	t.see(first, at, now)
 }
 
@@ -148,13 +152,22 @@ func (t *Tally) Collection(c *Collection, at, now time.Time) {
 // Lost adds lines that the JVM dropped.
 func (t *Tally) Lost(lines uint64) { t.sum.Lost += lines }
 
-// Idle passes on the figures of a log without new lines once they are about [FiguresTime]. now is the
-// current time on the caller's clock.
-func (t *Tally) Idle(now time.Time) {
-	if t.any && now.Sub(t.sum.Since).Abs() >= FiguresTime && now.Sub(t.passed) >= figuresPause {
-		t.passed = now
-		t.end()
+// Idle passes on the figures of a log without new records once they are about [FiguresTime]. now is the current time on
+// the caller's clock, and heard when the log last had a line.
+func (t *Tally) Idle(heard, now time.Time) {
+	s := &t.sum
+	more := heard.Sub(s.Until)
+	if more < figuresPause { // heard may be a little late
+		more = 0
 	}
+	if s.Since.IsZero() || !t.any && more == 0 || now.Sub(s.Since).Abs() < FiguresTime || now.Sub(t.passed) < figuresPause {
+		return
+	}
+	if more > 0 { // the JVM ran without a stop
+		s.Until, s.Span, t.ahead = heard, s.Span+more, t.ahead+more
+	}
+	t.passed = now
+	t.end()
 }
 
 // Flush passes on the figures so far.
@@ -166,6 +179,7 @@ func (t *Tally) Flush() {
 
 // end passes on the figures. The next ones begin when they end.
 func (t *Tally) end() {
+	t.sum.Run = t.run
 	if t.mixed {
 		t.sum = Figures{Since: t.sum.Since, Until: t.sum.Until, Mixed: true}
 	}

@@ -127,7 +127,7 @@ func TestAnIdleLogsFiguresArePassedOn(t *testing.T) {
 	d := newTallied(time.Time{})
 	d.read(stopAt(0, time.Millisecond))
 	for minute, want := range []int{9: 0, 10: 1, 11: 1, 30: 1} {
-		if d.Idle(start.Add(time.Duration(minute) * time.Minute)); want > 0 && len(d.all) != want {
+		if d.Idle(start, start.Add(time.Duration(minute)*time.Minute)); want > 0 && len(d.all) != want {
 			t.Errorf("after %d minutes: %d figures, want %d", minute, len(d.all), want)
 		}
 	}
@@ -147,9 +147,45 @@ func TestWhatFiguresHold(t *testing.T) {
 	n, _ := countsOf(&f.Stops)
 	f.Stops = Durations{}
 	want := Figures{Since: start.Add(time.Second), Until: start.Add(6 * time.Second), Span: 5 * time.Second, Stopped: 221 * time.Millisecond, Longest: 200 * time.Millisecond,
-		Reaching: 20 * time.Millisecond, Allocated: (20 + 2) << 20, Allocating: 2 * time.Second, Heap: 4 << 20, Full: 1, Suspected: 1, Lost: 7}
+		Reaching: 20 * time.Millisecond, Allocated: (20 + 2) << 20, Allocating: 2 * time.Second, Heap: 4 << 20, Full: 1, Suspected: 1, Lost: 7, Run: 1}
 	if n != 6 || fmt.Sprint(f) != fmt.Sprint(want) {
 		t.Errorf("%d stops and %+v\nwant 6 and %+v", n, f, want)
+	}
+}
+
+// A log may have other lines for hours. They show that the JVM runs, and the time counts once.
+func TestFiguresOfALogWithOtherLines(t *testing.T) {
+	d := newTallied(time.Time{})
+	d.read(stopAt(0, 1e6))
+	for minute := 1; minute <= 60; minute++ {
+		now := start.Add(time.Duration(minute) * time.Minute)
+		d.Idle(now, now)
+	}
+	d.read(stopAt(65*time.Minute, 1e6))
+	d.end()
+	var span time.Duration
+	until := start
+	for _, f := range d.all {
+		if !f.Since.Equal(until) {
+			t.Errorf("figures %s begin at %s, want where those before end, at %s", f.short(), f.Since, until)
+		}
+		span, until = span+f.Span, f.Until
+	}
+	if span != 65*time.Minute || len(d.all) != 7 {
+		t.Errorf("%d figures about %v, want 7 about 65 minutes: %q", len(d.all), span, shorts(d.all))
+	}
+}
+
+// Figures are of one JVM.
+func TestFiguresEndWithTheirJVM(t *testing.T) {
+	d := newTallied(time.Time{})
+	again := func(up time.Duration) string { // ten minutes later, by another JVM
+		return strings.Replace(stopAt(up, 1e6), start.Add(up).Format("15:04"), start.Add(up+10*time.Minute).Format("15:04"), 1)
+	}
+	d.read(stopAt(time.Second, 1e6), stopAt(5*time.Minute, 1e6), again(time.Second), again(time.Minute))
+	d.end()
+	if got, want := shorts(d.all), []string{"12:00-12:05 span 5m0s stops 2", "12:05-12:11 span 1m0s stops 2"}; !slices.Equal(got, want) || d.all[0].Run == d.all[1].Run {
+		t.Errorf("figures %q of runs %d and %d\nwant %q, of two runs", got, d.all[0].Run, d.all[len(d.all)-1].Run, want)
 	}
 }
 
@@ -225,7 +261,7 @@ func TestFiguresOfRealLogs(t *testing.T) {
 }
 
 // fixedFields is the number of keys and values before those of the stops, whose buckets may be finer after reading.
-const fixedFields = 26
+const fixedFields = 28
 
 func TestWhatIsNotFigures(t *testing.T) {
 	good := map[string]string{"since": start.Format(ul.TimeLayout), "until": start.Add(time.Minute).Format(ul.TimeLayout), "stopped": "3ms", "heap": "4096", "stops": "5:1"}

@@ -136,7 +136,7 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 var ErrMarks = errors.New("no marks, or too many")
 
 // maxMarks bounds the marks of a pod, in bytes of the bucket: a day has some 100 KiB.
-const maxMarks = 64 << 20
+const maxMarks = 8 << 20
 
 // FetchMarks is like [Fetch], but writes only marks: those of the window, and more of the time around it. For the directory
 // of each container that has a JVM's log, logs says when the first and the last segment of a log were begun that may be in
@@ -144,6 +144,9 @@ const maxMarks = 64 << 20
 func FetchMarks(ctx context.Context, text string, window clock.Window, dir string) (containers []string, logs map[string]clock.Window, err error) {
 	r, err := s3.OpenBucket(text)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkRoom(dir, maxMarks); err != nil {
 		return nil, nil, err
 	}
 	logs = map[string]clock.Window{}

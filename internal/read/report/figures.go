@@ -43,11 +43,11 @@ func (f *figures) of(dir string) *figuresOf {
 func (f *figures) cover() error {
 	for dir, logs := range f.cfg.Logs {
 		one := f.dirs[dir]
+		if one != nil && one.lacks != "" {
+			return fmt.Errorf("%w: %s", ErrUnmarked, one.lacks)
+		}
 		if one == nil || one.end.IsZero() {
 			return fmt.Errorf("%w: there are none", ErrUnmarked)
-		}
-		if one.lacks != "" {
-			return fmt.Errorf("%w: %s", ErrUnmarked, one.lacks)
 		}
 		first, last := logs.Since, logs.Until
 		if first.Before(f.cfg.Since) {
@@ -88,9 +88,9 @@ func (f *figuresOf) see(k mark.Mark) {
 	}
 }
 
-// take takes figures, and adds those in the window.
+// take adds figures that are inside the window.
 func (f *figuresOf) take(k mark.Mark) {
-	if f.all.cfg.Logs == nil {
+	if f.all.cfg.Logs == nil || f.lacks != "" {
 		return
 	}
 	one, ok := pause.ReadFigures(k.Get)
@@ -100,23 +100,27 @@ func (f *figuresOf) take(k mark.Mark) {
 	}
 	w, stream := f.all.cfg.window(), k.Get("stream")
 	begin, known := f.ends[stream]
+	if !known && len(f.ends) >= maxFigured {
+		f.lacks = "they are of too many streams"
+		return
+	}
 	f.ends[stream] = one.Until
 	length, in := one.Until.Sub(one.Since), inside(w, one.Since, one.Until)
-	empty := one.Stopped == 0 && one.Heap == 0 // the JVM had nothing to log
-	middle := w.Has(one.Since.Add(length / 2))
 	switch {
-	case in < 0 || in == 0 && !middle:
+	case in < 0:
 		return
 	case known && !begin.Equal(one.Since):
 		f.lacks = "some are missing"
-	case one.Mixed || one.Stops.Coarse() || len(f.ends) > maxFigured:
+	case one.Mixed || one.Stops.Coarse():
 		f.lacks = "some are not exact"
-	case empty:
-		one.Span = time.Duration(float64(one.Span) * min(1, float64(in)/float64(max(1, length))))
-	case length-in > tolerance:
+	case in < length && in > tolerance:
 		f.lacks = "some are about a long time at the edge of the window"
-	case !middle:
+	case in < length:
 		return
+	case one.Until.Add(-one.Allocating).Before(w.Since.Add(-tolerance)):
+		f.lacks = "some are about what was allocated long before the window"
+	case !f.all.sum.Figures(f.dir, stream, &one):
+		f.lacks = "they are of too many JVMs"
 	}
 	if f.begin.IsZero() || one.Since.Before(f.begin) {
 		f.begin = one.Since
@@ -124,7 +128,6 @@ func (f *figuresOf) take(k mark.Mark) {
 	if one.Until.After(f.end) {
 		f.end = one.Until
 	}
-	f.all.sum.Figures(f.dir, stream, &one)
 }
 
 // inside returns how much of the time from begin to end is in a window.

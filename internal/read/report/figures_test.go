@@ -232,7 +232,13 @@ func TestMarksThatAreNotAboutAllOfALog(t *testing.T) {
 		"unreadable":                  {Config{}, hour, append([]mark.Mark{when(1, mark.New(mark.JVMFigures, "stream", "gc.log", "since", "never"))}, all...), "cannot be read"},
 		"two JVMs":                    {Config{}, hour, []mark.Mark{ten(0), with(func(f *pause.Figures) { f.Mixed = true })}, "exact"},
 		"coarse":                      {Config{}, hour, []mark.Mark{ten(0), coarse()}, "exact"},
-		"long figures at an edge":     {Config{Since: at(40)}, hour, []mark.Mark{with(func(f *pause.Figures) { f.Since, f.Until = at(0), at(50) }), ten(50)}, "edge"},
+		"long figures at an edge":     {Config{Since: at(30)}, hour, []mark.Mark{with(func(f *pause.Figures) { f.Since, f.Until = at(0), at(50) }), ten(50)}, "edge"},
+		"idle at an edge":             {Config{Since: at(30)}, hour, []mark.Mark{figuresMark("gc.log", 0, 0, 0, func(f *pause.Figures) { f.Until = at(50) }), ten(50)}, "edge"},
+		"allocated before":            {Config{Since: at(30)}, hour, []mark.Mark{ten(0), ten(10), ten(20), figuresMark("gc.log", 30, 5, time.Millisecond, func(f *pause.Figures) { f.Allocated, f.Allocating = 1, 39*time.Minute }), ten(40), ten(50)}, "allocated"},
+		"many streams":                {Config{}, hour, many(func(i int) mark.Mark { return figuresMark(fmt.Sprintf("%d.log", i), 0, 5, time.Millisecond, nil) }), "too many streams"},
+		"many JVMs": {Config{}, hour, many(func(i int) mark.Mark {
+			return figuresMark("gc.log", 10*i, 5, time.Millisecond, func(f *pause.Figures) { f.Run = i })
+		}), "too many JVMs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := marksOf(t, c.cfg, c.logs, c.marks...)
@@ -240,6 +246,29 @@ func TestMarksThatAreNotAboutAllOfALog(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// many returns 300 marks.
+func many(one func(i int) mark.Mark) (all []mark.Mark) {
+	for i := range 300 {
+		all = append(all, one(i))
+	}
+	return all
+}
+
+// Figures over the time, the heap and the rate are those of each JVM.
+func TestFiguresOfTwoJVMs(t *testing.T) {
+	r, err := marksOf(t, Config{}, clock.Window{Since: noon, Until: noon},
+		figuresMark("gc.log", 0, 5, time.Second, func(f *pause.Figures) {
+			f.Run, f.Heap, f.Allocated, f.Allocating = 1, 300<<20, 600<<20, time.Minute
+		}),
+		figuresMark("gc.log", 10, 5, time.Second, func(f *pause.Figures) { f.Run = 2 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if heap := r.HeapAfter(); len(r.Runs) != 2 || heap != "–" || r.Runs[1].Allocated != nil {
+		t.Errorf("%d runs, the heap is %s, the rate of the last run %s; want 2, and neither is known of the last", len(r.Runs), heap, shown(r.Runs[1].Allocated))
 	}
 }
 
@@ -252,22 +281,4 @@ func coarse() mark.Mark {
 		}
 	}
 	return m
-}
-
-// A JVM that had nothing to log ran for as long as the window says.
-func TestIdleTimeIsCutAtTheWindow(t *testing.T) {
-	idle := func(from, to int) mark.Mark {
-		return figuresMark("gc.log", from, 0, 0, func(f *pause.Figures) {
-			f.Until = noon.Add(time.Duration(to) * time.Minute)
-			f.Span = f.Until.Sub(f.Since)
-		})
-	}
-	r, err := marksOf(t, Config{Since: noon.Add(400 * time.Minute), Until: noon.Add(600 * time.Minute)}, clock.Window{Since: noon, Until: noon.Add(700 * time.Minute)},
-		idle(0, 500), figuresMark("gc.log", 500, 5, time.Second, nil), idle(510, 700))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := r.Totals.Span, (100+10+90)*60.0; math.Abs(got-want) > 1 {
-		t.Errorf("the figures are about %v s, want %v", got, want)
-	}
 }

@@ -14,17 +14,20 @@ import (
 // figures adds up what the marks of sidecars say about logs that are not read. The zero value is
 // empty.
 type figures struct {
-	streams  map[figuredKey]*figured
+	runs     map[figuredKey]*figured
 	stops    histogram
 	reaching time.Duration
 	full     uint64
 	suspects uint64
 }
 
-// figuredKey names a stream, whose marks are in a directory.
-type figuredKey struct{ stream, dir string }
+// figuredKey names a run of a JVM in a stream, whose marks are in a directory.
+type figuredKey struct {
+	stream, dir string
+	run         int
+}
 
-// figured is what the marks say about one stream. Sums are of untrusted numbers, so they must not
+// figured is what the marks say about one run. Sums are of untrusted numbers, so they must not
 // overflow.
 type figured struct {
 	span, stopped         float64 // seconds
@@ -34,16 +37,20 @@ type figured struct {
 	heapAt                time.Time
 }
 
-// Figures adds what a mark in a directory says about a stream. A report uses it only if no log was read.
-func (s *Sum) Figures(dir, stream string, f *pause.Figures) {
-	all, key := &s.figures, figuredKey{stream, dir}
-	one := all.streams[key]
+// Figures adds what a mark in a directory says about a stream. A report uses it only if no log was read. It returns
+// false if there are too many runs.
+func (s *Sum) Figures(dir, stream string, f *pause.Figures) bool {
+	all, key := &s.figures, figuredKey{stream, dir, f.Run}
+	one := all.runs[key]
 	if one == nil {
-		if all.streams == nil {
-			all.streams = map[figuredKey]*figured{}
+		if len(all.runs) >= view.MaxRuns-1 {
+			return false
+		}
+		if all.runs == nil {
+			all.runs = map[figuredKey]*figured{}
 		}
 		one = &figured{}
-		all.streams[key] = one
+		all.runs[key] = one
 	}
 	for length, n := range f.Stops.All() {
 		all.stops.addTimes(min(length, f.Longest), n)
@@ -62,18 +69,33 @@ func (s *Sum) Figures(dir, stream string, f *pause.Figures) {
 	for _, at := range []time.Time{f.Since, f.Until} {
 		s.axis.see(pause.Clock{Wall: at}, at.UnixNano())
 	}
+	return true
+}
+
+// latest returns when each stream last had a heap.
+func (f *figures) latest() map[figuredKey]time.Time {
+	all := map[figuredKey]time.Time{}
+	for key, one := range f.runs {
+		of := figuredKey{stream: key.stream, dir: key.dir}
+		if one.heapAt.After(all[of]) {
+			all[of] = one.heapAt
+		}
+	}
+	return all
 }
 
 // show puts the figures into a report.
 func (f *figures) show(s *Sum) {
 	r, t := &s.out, &s.out.Totals
-	s.Problem(view.ProblemMarked, uint64(len(f.streams)), false, "no log was read: the figures are from the marks of the sidecar")
+	s.Problem(view.ProblemMarked, uint64(len(f.runs)), false, "no log was read: the figures are from the marks of the sidecar")
 	span, spanStopped, stopped := 0.0, 0.0, 0.0
-	for _, key := range slices.SortedFunc(maps.Keys(f.streams), func(a, b figuredKey) int { // the last one has the latest heap
-		return cmp.Or(f.streams[a].heapAt.Compare(f.streams[b].heapAt), cmp.Compare(a.stream, b.stream), cmp.Compare(a.dir, b.dir))
+	latest := f.latest()
+	of := func(key figuredKey) time.Time { return latest[figuredKey{stream: key.stream, dir: key.dir}] }
+	for _, key := range slices.SortedFunc(maps.Keys(f.runs), func(a, b figuredKey) int { // the last run is of the stream with the latest heap
+		return cmp.Or(of(a).Compare(of(b)), cmp.Compare(a.stream, b.stream), cmp.Compare(a.dir, b.dir), cmp.Compare(a.run, b.run))
 	}) {
-		one := f.streams[key]
-		run := view.Run{Stream: key.stream, Number: 1, Span: one.span, Stops: one.stops, Paused: one.stopped}
+		one := f.runs[key]
+		run := view.Run{Stream: key.stream, Number: key.run, Span: one.span, Stops: one.stops, Paused: one.stopped}
 		if one.heap > 0 {
 			after := float64(one.heap)
 			run.HeapAfter = &after

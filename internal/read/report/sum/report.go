@@ -10,7 +10,7 @@ import (
 )
 
 // Empty reports whether there is nothing to report on.
-func (s *Sum) Empty() bool { return s.unread() && len(s.figures.streams) == 0 }
+func (s *Sum) Empty() bool { return s.unread() && len(s.figures.runs) == 0 }
 
 // unread reports whether no line of a JVM's log was read.
 func (s *Sum) unread() bool {
