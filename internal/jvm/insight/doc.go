@@ -5,6 +5,9 @@
 // read all of them. Both must be called from one goroutine; neither blocks. At the same time,
 // [Insight.Run] samples the kernel's counters. Package pause parses and joins the lines.
 //
+// A [pause.Tally] adds up what each stream shows. About every ten minutes, the sums become a mark, so that pods can be
+// compared without their logs.
+//
 // # Bounds
 //
 // The log is untrusted. Labels are taken from the fixed lists of package pause; combinations beyond

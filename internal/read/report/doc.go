@@ -9,6 +9,9 @@
 // Two kinds of streams are not logs: the marks of a sidecar, which become bands, and crash reports, which become
 // [view.Crash].
 //
+// If [Config.Logs] is set, the logs themselves are not read. The marks of their sidecars have sums of what they show,
+// which are used only if they are about all of the logs, exactly once.
+//
 // # Memory
 //
 // Only two sets of lines are kept: the lines of the listed stops, and the last lines of a stream, which may be
