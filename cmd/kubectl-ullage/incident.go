@@ -21,7 +21,7 @@ const incidentAbout = `kubectl ullage incident brings what is known about an inc
 archive: lines, report, marks, levels and kernel counters.
 
 Usage:
-  kubectl ullage incident TARGET [--around T|--when CONDITIONS] [--within D]
+  kubectl ullage incident TARGET [--around T|--when CONDITION] [--within D]
                                  [--threads] [--histogram] [--output FILE] [-c NAME]
 
 Examples:
@@ -34,9 +34,9 @@ TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it matches
 several pods, the command uses the oldest ready one and names it on stderr.
 
 It runs 'ullage incident' in the sidecar and takes the same values. Without
---around, the archive is about the time up to now; with --when, about the next
-stop that meets a condition. --threads and --histogram stop each JVM of the pod:
-for milliseconds, or while it walks its heap.
+--around, the archive is about the time up to now; with --when, before the end
+of the next stop that is longer. --threads and --histogram stop each JVM of the
+pod: for milliseconds, or while it walks its heap.
 
 The archive is written into FILE: POD-incident.zip in the current directory, or
 with a number where there is such a file. Its index.html and report.html are
@@ -62,7 +62,7 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.around, "around", now, "the time `T` of the incident: a duration before now, or a time (default: now)")
-	fs.Func("when", "wait for the next stop that meets one of these `CONDITIONS`: pause>500ms, io-stall", func(text string) error {
+	fs.Func("when", "wait for the next stop that is longer, as a `CONDITION`: pause>500ms", func(text string) error {
 		c.when = text
 		_, err := ask.ParseStops(text)
 		return err
@@ -116,7 +116,7 @@ func (c *incidentConfig) run(ctx context.Context, e cli.Env) error {
 	defer sent.Close()
 	doing := "collecting what is known about "
 	if c.when != "" {
-		doing = "waiting for a stop that meets a condition of --when in "
+		doing = "waiting for a stop in "
 	}
 	stop := cli.NewProgress(e.Stderr).Wait(doing + s.pod)
 	said, err := s.collect(ctx, c.incidentArgs(dest), incident.MaxArchive, sent)

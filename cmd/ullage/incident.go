@@ -26,7 +26,7 @@ const incidentAbout = `ullage incident collects what is known about an incident 
 colleague or a ticket.
 
 Usage:
-  ullage incident [--around T|--when CONDITIONS] [--within D] [--threads]
+  ullage incident [--around T|--when CONDITION] [--within D] [--threads]
                   [--histogram] [--output FILE] [DIR]
 
 Examples:
@@ -39,8 +39,8 @@ Examples:
 DIR is a destination (the --dest of 'ullage run'); without it, the destination
 in ULLAGE_DEST. --around takes what --around of 'ullage logs' takes; without it,
 the archive is about the time up to now. --when waits for the next stop of a JVM
-that meets one of its conditions, pause>DURATION and io-stall, and the archive
-is about that stop.
+that is longer than its CONDITION says, and the archive is about the time before
+the end of that stop.
 
 The archive is a zip. Its index.html says what is in it and what is missing. It
 has the lines of each stream, the report, what 'ullage check' and 'ullage logs
@@ -86,7 +86,7 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.attach = attach.DefaultConfig()
 	cli.TimeVar(fs, &c.around, "around", now, "the time `T` of the incident, as for 'ullage logs' (default: now)")
-	fs.Func("when", "wait for the next stop that meets one of these `CONDITIONS`: pause>500ms, io-stall", func(text string) (err error) { c.when, err = ask.ParseStops(text); return err })
+	fs.Func("when", "wait for the next stop that is longer, as a `CONDITION`: pause>500ms", func(text string) (err error) { c.when, err = ask.ParseStops(text); return err })
 	settings.DurationVar(fs, &c.within, "within", incidentWithin, "how far from --around lines may be, as a `DURATION`")
 	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM, which stops it for that")
 	fs.BoolVar(&c.histogram, "histogram", false, "include the objects of each class, which stops each JVM while it walks its heap")
@@ -146,7 +146,7 @@ func (c *incidentConfig) run(ctx context.Context, dest string, now time.Time, e 
 	}
 	g := gathering{incidentConfig: *c, dir: dir}
 	if !c.when.IsZero() {
-		stop := cli.NewProgress(e.Stderr).Wait("waiting for a stop that meets a condition of --when")
+		stop := cli.NewProgress(e.Stderr).Wait("waiting for a stop")
 		err := g.await(ctx)
 		stop()
 		if err != nil {

@@ -13,19 +13,16 @@ func TestTheStopThatAnArchiveIsAbout(t *testing.T) {
 	stop := func(second int, seconds float64, verdict string) admin.Pause {
 		return admin.Pause{At: begun.Add(time.Duration(second) * time.Second), Seconds: seconds, Verdict: verdict}
 	}
-	long, stall := ask.Trigger{Pause: time.Second}, ask.Trigger{IOStall: true}
+	long := ask.Trigger{Pause: time.Second}
 	for name, c := range map[string]struct {
 		pauses []admin.Pause
 		when   ask.Trigger
 		want   int // seconds after the beginning; 0: none
 	}{
-		"none":              {nil, long, 0},
-		"too short":         {[]admin.Pause{stop(1, 1, "")}, long, 0},
-		"before":            {[]admin.Pause{stop(-1, 2, ""), stop(0, 2, "")}, long, 0},
-		"long":              {[]admin.Pause{stop(-1, 2, ""), stop(1, 0.5, ""), stop(2, 1.5, ""), stop(3, 9, "")}, long, 2},
-		"not a stall":       {[]admin.Pause{stop(1, 5, "")}, stall, 0},
-		"a stall":           {[]admin.Pause{stop(1, 5, ""), stop(2, 0.2, "disk")}, stall, 2},
-		"either, the first": {[]admin.Pause{stop(1, 5, ""), stop(2, 0.2, "disk")}, ask.Trigger{Pause: time.Second, IOStall: true}, 1},
+		"none":      {nil, long, 0},
+		"too short": {[]admin.Pause{stop(1, 1, "")}, long, 0},
+		"before":    {[]admin.Pause{stop(-1, 2, ""), stop(0, 2, "")}, long, 0},
+		"long":      {[]admin.Pause{stop(-1, 2, ""), stop(1, 0.5, ""), stop(2, 1.5, ""), stop(3, 9, "")}, long, 2},
 	} {
 		got := 0
 		if p := firstMet(c.pauses, c.when, begun); p != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -70,6 +71,9 @@ func readMarks(ctx context.Context, input string, cfg report.Config) (*view.Repo
 		return nil, fmt.Errorf("make a directory for the marks of a bucket: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // the report names directories so
+		return nil, err
+	}
 	containers, logs, err := bucket.FetchMarks(ctx, input, clock.Window{Since: cfg.Since, Until: cfg.Until}, dir)
 	if err != nil {
 		return nil, err

@@ -41,9 +41,9 @@ func (r *recent) gap(stream string, g ul.Gap) {
 	r.gaps = append(r.gaps, one)
 }
 
-// answer returns the last events, for /recent. If jvms is nil, they include no pauses.
+// answer returns the last events, for /recent. If jvms is nil, no pauses are seen: their list is null.
 func (r *recent) answer(jvms *insight.Insight) admin.Recent {
-	events := admin.Recent{Pauses: []admin.Pause{}}
+	var events admin.Recent
 	if jvms != nil {
 		events.Pauses = pausesOf(jvms.Recent())
 	}

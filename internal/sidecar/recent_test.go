@@ -15,8 +15,8 @@ import (
 
 func TestTheLastGapsAreKeptEachOnce(t *testing.T) {
 	var r recent
-	if text, _ := json.Marshal(r.answer(nil)); string(text) != `{"pauses":[],"gaps":[]}` {
-		t.Errorf(`the answer without pauses and gaps is %s, want {"pauses":[],"gaps":[]}`, text)
+	if text, _ := json.Marshal(r.answer(nil)); string(text) != `{"pauses":null,"gaps":[]}` {
+		t.Errorf(`the answer without pauses and gaps is %s, want {"pauses":null,"gaps":[]}`, text)
 	}
 	gap := func(second int64) ul.Gap {
 		g := ul.Gap{Bytes: 100, First: time.Unix(second, 0), Last: time.Unix(second+1, 0)}

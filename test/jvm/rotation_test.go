@@ -34,9 +34,16 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// looks waits until the sidecar looks at the source: what a JVM has overwritten before that leaves no trace.
+func looks(r *rig) {
+	r.Helper()
+	lab.Eventually(r, patience, "the sidecar looks at the source", func() bool { return strings.Contains(r.side.Stderr(), "msg=shipping") })
+}
+
 // testRotation reports whether the sidecar has seen all archives. If so, nothing may be missing.
 func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.Regexp) bool {
 	r := newRig(t, jdk, "64m")
+	looks(r)
 	flags := r.outputs(Output{Selection: debug, File: "gc.log", Decorations: "time,uptime,level,tags", Options: filecount + ",filesize=64K"})
 	jvm := r.start(append(flags, "-XX:+UseSerialGC", "-Xmn2m"), "Churn", "2500", "400")
 	seen := false
@@ -67,6 +74,7 @@ func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.R
 func TestRotationWithConcurrentThreads(t *testing.T) {
 	each(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "64m")
+		looks(r)
 		flags := r.outputs(Output{Selection: trace, File: "gc.log", Options: "filecount=5,filesize=1M"})
 		r.run(append(flags, "-XX:+UseG1GC", "-Xmn4m"), "Churn", "2500", "600")
 		r.stop()

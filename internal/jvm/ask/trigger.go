@@ -64,13 +64,12 @@ func ParseTrigger(text string) (Trigger, error) {
 	return t, nil
 }
 
-// ParseStops is like [ParseTrigger], but accepts only conditions that a stop of the application meets.
+// ParseStops is like [ParseTrigger], but accepts only the condition of a pause.
 func ParseStops(text string) (Trigger, error) {
-	t, err := ParseTrigger(text)
-	if err == nil && (t.Dropped || t.Warning) {
-		return Trigger{}, errors.New("only conditions of stops are possible: use pause>500ms, io-stall, or both separated by a comma")
+	if t, err := ParseTrigger(text); err == nil && t == (Trigger{Pause: t.Pause}) {
+		return t, nil
 	}
-	return t, err
+	return Trigger{}, errors.New("write it like pause>500ms or pause>1.5s, from 1ms to 1h")
 }
 
 // add parses one condition.

@@ -42,7 +42,11 @@ func (s *stream) tick(now time.Time) {
 	} else if now.Sub(s.heard) >= settleTime {
 		s.joiner.Settle()
 	}
-	s.tally.Idle(s.heard, now)
+	heard := s.heard
+	if !s.tally.Of(s.joiner.Run()) { // another JVM has started, and had no stop yet
+		heard = time.Time{}
+	}
+	s.tally.Idle(heard, now)
 	if s.ratio != nil {
 		s.ratio.Set(s.load.ratio(now))
 	}

@@ -25,6 +25,7 @@ type Tally struct {
 	last      Clock         // of the latest record of the run
 	collected Clock         // the end of the last collection of the run
 	ahead     time.Duration // of the span, after last
+	read      time.Time     // when the last record was read
 	passed    time.Time     // when figures were passed on
 }
 
@@ -34,6 +35,7 @@ func NewTally(floor Floor, pass func(*Figures)) *Tally { return &Tally{floor: fl
 
 // see receives the time of a record: as the log has it, and on the clock of the caller, which reads now.
 func (t *Tally) see(c Clock, at, now time.Time) {
+	t.read = now
 	step := max(0, since(t.last, c)-t.ahead)
 	if step > 0 || !t.last.Known() { // a record may be reported after later ones
 		t.last, t.ahead = c, 0
@@ -107,6 +109,9 @@ func (t *Tally) Run(r *Run, at, now time.Time) {
 	t.see(first, at, now)
 }
 
+// Of reports whether the last record was of a run.
+func (t *Tally) Of(r *Run) bool { return r.Number == t.run }
+
 // Stop adds a stop of the application. at and now are as for [Tally.Run].
 func (t *Tally) Stop(p *Stop, at, now time.Time) {
 	t.see(p.End, at, now)
@@ -153,10 +158,10 @@ func (t *Tally) Collection(c *Collection, at, now time.Time) {
 func (t *Tally) Lost(lines uint64) { t.sum.Lost += lines }
 
 // Idle passes on the figures of a log without new records once they are about [FiguresTime]. now is the current time on
-// the caller's clock, and heard when the log last had a line.
+// the caller's clock. heard is when a line was last read that the JVM of the last record has written, or zero.
 func (t *Tally) Idle(heard, now time.Time) {
 	s := &t.sum
-	more := heard.Sub(s.Until)
+	more := heard.Sub(t.read)
 	if more < figuresPause { // heard may be a little late
 		more = 0
 	}
@@ -164,7 +169,7 @@ func (t *Tally) Idle(heard, now time.Time) {
 		return
 	}
 	if more > 0 { // the JVM ran without a stop
-		s.Until, s.Span, t.ahead = heard, s.Span+more, t.ahead+more
+		s.Until, s.Span, t.ahead, t.read = s.Until.Add(more), s.Span+more, t.ahead+more, heard
 	}
 	t.passed = now
 	t.end()

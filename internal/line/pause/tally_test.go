@@ -176,6 +176,18 @@ func TestFiguresOfALogWithOtherLines(t *testing.T) {
 	}
 }
 
+// A log that is read days after it was written, such as that of an earlier JVM, is not longer for that.
+func TestFiguresOfALogThatIsReadLate(t *testing.T) {
+	read := start.Add(48 * time.Hour)
+	d := newTallied(read)
+	d.read(stopAt(0, 1e6), stopAt(time.Minute, 1e6))
+	d.Idle(read.Add(time.Second), read.Add(time.Minute))
+	d.end()
+	if got, want := shorts(d.all), []string{"12:00-12:01 span 1m0s stops 2"}; !slices.Equal(got, want) {
+		t.Errorf("figures %q, want %q", got, want)
+	}
+}
+
 // Figures are of one JVM.
 func TestFiguresEndWithTheirJVM(t *testing.T) {
 	d := newTallied(time.Time{})
