@@ -60,7 +60,8 @@ func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	})
 	work.Go(func() error { defer endLooking(); return p.ours(ctx, p.events(endLooking))() })
 	work.Go(func() error { defer close(p.marking.settled); return p.ours(ctx, p.census)() })
-	work.Go(p.ours(ctx, func(ctx context.Context) error { return p.feed(ctx, shipped) }))
+	// A drain that began before the source was ours ships lines, too, and the sinks get them.
+	work.Go(p.ours(shipped, func(context.Context) error { return p.feed(ctx, shipped) }))
 	if p.insight != nil {
 		work.Go(func() error { p.insight.Run(ctx); return nil })
 	}
