@@ -142,8 +142,8 @@ func TestS3IsReported(t *testing.T) {
 }
 
 // A comparison of the pods in a bucket shows what a comparison of their destinations shows. It reads the marks of the
-// sidecars and not the logs, unless the marks do not have the answer. Then, a pod of which a segment is cut off is named, and
-// not compared.
+// sidecars and not the logs, unless the marks do not have the answer. Then, a pod with a segment that is cut off is named,
+// and not compared.
 func TestS3IsCompared(t *testing.T) {
 	r := newPodsRig(t)
 	want, url := r.compared(r.dests...), r.url()

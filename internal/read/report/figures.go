@@ -47,7 +47,7 @@ func (f *figures) cover() error {
 			return fmt.Errorf("%w: %s", ErrUnmarked, one.lacks)
 		}
 		if one == nil || one.end.IsZero() {
-			return fmt.Errorf("%w: there are none", ErrUnmarked)
+			return fmt.Errorf("%w: no figures were found", ErrUnmarked)
 		}
 		first, last := logs.Since, logs.Until
 		if first.Before(f.cfg.Since) {

@@ -130,7 +130,7 @@ func TestFiguresAgreeWithTheLog(t *testing.T) {
 		for i, figure := range fleet.Figures {
 			a, b := fleet.Logs[0].Values[i], fleet.Logs[1].Values[i]
 			off := 0.02
-			if i == 0 || i > 6 { // over the time of the log, of which marks do not see the lines after the last event
+			if i == 0 || i > 6 { // over the time of the log: marks do not see the lines after the last event
 				if off = 0.25; a != nil && *fleet.Logs[0].Values[0] > off {
 					continue // an excerpt that is nearly nothing but stops
 				}
@@ -228,7 +228,7 @@ func TestMarksThatAreNotAboutAllOfALog(t *testing.T) {
 		"an early end":                {Config{}, hour, all[:4], "from"},
 		"an early end in the window":  {Config{Until: at(60)}, clock.Window{Since: at(0), Until: at(300)}, all[:4], "from"},
 		"a pod that had ended":        {Config{Until: at(300)}, clock.Window{Since: at(0), Until: at(45)}, all, ""},
-		"none":                        {Config{}, hour, []mark.Mark{when(1, mark.New(mark.JVMSeen))}, "none"},
+		"none":                        {Config{}, hour, []mark.Mark{when(1, mark.New(mark.JVMSeen))}, "no figures"},
 		"unreadable":                  {Config{}, hour, append([]mark.Mark{when(1, mark.New(mark.JVMFigures, "stream", "gc.log", "since", "never"))}, all...), "cannot be read"},
 		"two JVMs":                    {Config{}, hour, []mark.Mark{ten(0), with(func(f *pause.Figures) { f.Mixed = true })}, "exact"},
 		"coarse":                      {Config{}, hour, []mark.Mark{ten(0), coarse()}, "exact"},
