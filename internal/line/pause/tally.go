@@ -21,7 +21,7 @@ type Tally struct {
 	sum       Figures
 	any       bool          // there was a stop or a collection
 	mixed     bool          // lines of two JVMs interleave
-	run       int           // its number
+	run       int           // the number of the last JVM in the log
 	last      Clock         // of the latest record of the run
 	collected Clock         // the end of the last collection of the run
 	ahead     time.Duration // of the span, after last
