@@ -16,21 +16,31 @@ import (
 
 const (
 	sizingFactor = 3   // the share of collections may exceed the promise by this factor
-	sizingSmall  = 0.7 // share of the recommended heap in which collections are more frequent
+	sizingSmall  = 0.7 // share of the recommended heap in which the promise is not kept
+	sizingTries  = 5   // attempts to show that it is not: pauses on a busy machine are longer, and so the recommended heap is larger
 	sizingWait   = 0.6 // largest wait for a processor, as a share of the CPU time; with idle processors it is below 0.3
 )
 
-// sizingLoads are the arguments of the program, by whether the collector is mostly concurrent: MiB that stay live,
-// MiB to allocate, and the amount of arithmetic for each KiB. Only an upper bound of the CPU time of a mostly
-// concurrent collector is known, so the program allocates less for it.
-var sizingLoads = map[bool][]string{false: {"32", "1250", "4000"}, true: {"32", "600", "12000"}}
+// sizingLoad returns the arguments of the program for a collector: MiB that stay live, MiB to allocate, and the amount of
+// arithmetic for each KiB. Only an upper bound of the CPU time of a mostly concurrent collector is known, so the program
+// allocates less for it. It also does for Parallel, whose share grows slowly as the heap shrinks, until there is no room
+// for what a young collection promotes: with this load, the recommended heap is close to that limit.
+func sizingLoad(c Collector) []string {
+	switch {
+	case mostlyConcurrent(c):
+		return []string{"32", "600", "12000"}
+	case c.Name == "parallel":
+		return []string{"32", "900", "6000"}
+	}
+	return []string{"32", "1250", "4000"}
+}
 
 // The heap that a report recommends keeps its promise: collections take at most the promised share of the time, within a
-// factor, and in a smaller heap they are more frequent. Their share is computed from the CPU time of the collector's
-// threads and of the program's; no wall clock is involved. Whether the smaller heap exceeds the promise is printed and
-// not checked: two runs of five seconds differ by as much as the heaps do. A mostly concurrent collector begins a cycle
-// depending on the rate of allocation and the duration of the last cycles: if the program had to wait for a processor,
-// the rate differs from the reported rate, and nothing is checked.
+// factor. In a smaller heap, they take more than that. In the recommended heap, their share is computed from the CPU time
+// of the collector's threads and of the program's; no wall clock is involved. In the smaller heap, the share is that of
+// its own report. A mostly concurrent collector begins a cycle depending on the rate of allocation and the duration of
+// the last cycles: if the program had to wait for a processor, the rate differs from the reported rate, and nothing is
+// checked.
 func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	jdk := jdks[len(jdks)-1]
 	all, err := Collectors(jdk)
@@ -42,25 +52,26 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 			continue // these have no sizing rule
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			now, advised := firstSized(t, jdk, c)
-			most := int(advised.Max) >> 20
-			large := sized(t, jdk, c, most)
-			tight := sized(t, jdk, c, int(sizingSmall*float64(most)))
-			t.Logf("%s, %s: from a heap of %d MiB with %.2f %%, %d MiB for %.2f %%: it was %.2f %%, a factor of %.2f; with %.0f %% of that heap %.2f %%", jdk, c.Name,
-				now, 100**advised.Overhead, most, 100*advised.Target, 100*large.share, large.share/advised.Target, 100*sizingSmall, 100*tight.share)
-			if waited := max(large.waited, tight.waited); mostlyConcurrent(c) && waited > sizingWait {
-				t.Logf("not judged: the machine is busy, so that the program waited for a processor for %.0f %% of its CPU time", 100*waited)
-				return
+			for try := range sizingTries {
+				now, advised := firstSized(t, jdk, c)
+				most := int(advised.Max) >> 20
+				large := sized(t, jdk, c, most)
+				tight := sized(t, jdk, c, int(sizingSmall*float64(most)))
+				t.Logf("%s, %s: from a heap of %d MiB with %.2f %%, %d MiB for %.2f %%: it was %.2f %%, a factor of %.2f; in %.0f %% of that heap %.2f %%, and by its report %.2f %%", jdk, c.Name,
+					now, 100**advised.Overhead, most, 100*advised.Target, 100*large.share, large.share/advised.Target, 100*sizingSmall, 100*tight.share, 100*tight.reported)
+				if waited := max(large.waited, tight.waited); mostlyConcurrent(c) && waited > sizingWait {
+					t.Logf("not judged: the machine is busy, so that the program waited for a processor for %.0f %% of its CPU time", 100*waited)
+					return
+				}
+				if large.share > sizingFactor*advised.Target {
+					t.Fatalf("collections took %.2f %% in the recommended heap, want at most %d times %.2f %%", 100*large.share, sizingFactor, 100*advised.Target)
+				}
+				if tight.reported > advised.Target {
+					return
+				}
+				t.Logf("attempt %d of %d: the smaller heap kept the promise", try+1, sizingTries)
 			}
-			if large.share > sizingFactor*advised.Target {
-				t.Errorf("collections took %.2f %% in the recommended heap, want at most %d times %.2f %%", 100*large.share, sizingFactor, 100*advised.Target)
-			}
-			if tight.sizing != nil {
-				t.Logf("by its own report, collections took %.2f %% in %.0f %% of the recommended heap, of %.2f %% promised", 100**tight.sizing.Overhead, 100*sizingSmall, 100*advised.Target)
-			}
-			if tight.sizing != nil && tight.sizing.Collections <= large.sizing.Collections {
-				t.Errorf("%d collections in %.0f %% of the recommended heap, want more than the %d there", tight.sizing.Collections, 100*sizingSmall, large.sizing.Collections)
-			}
+			t.Errorf("the promise was kept in %.0f %% of the recommended heap in all %d attempts, want it broken in one", 100*sizingSmall, sizingTries)
 		})
 	}
 }
@@ -88,9 +99,10 @@ func mostlyConcurrent(c Collector) bool { return c.Name == "z" || c.Name == "she
 
 // trial is one run of the program in a heap of some size.
 type trial struct {
-	share  float64      // the collector's share of the time, if all threads always had a processor; 1 if the heap was too small
-	waited float64      // the wait for a processor, as a share of the CPU time of the program's threads
-	sizing *view.Sizing // the report's advice on the heap; nil if the heap was too small
+	share    float64      // the collector's share of the time, if all threads always had a processor; 1 if the heap was too small
+	reported float64      // the same by the report, which counts pauses by their duration; 1 if the heap was too small
+	waited   float64      // the wait for a processor, as a share of the CPU time of the program's threads
+	sizing   *view.Sizing // the report's advice on the heap; nil if the heap was too small
 }
 
 // sized runs the program in a heap of that many MiB.
@@ -98,13 +110,12 @@ func sized(t *testing.T, jdk lab.JDK, c Collector, mib int) trial {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "gc.log")
 	args := append([]string{fmt.Sprintf("-Xms%dm", mib), fmt.Sprintf("-Xmx%dm", mib), "-XX:ActiveProcessorCount=2", Output{Selection: "gc*", File: log}.Flag()}, c.Flags...)
-	load := sizingLoads[mostlyConcurrent(c)]
-	p, err := Start(jdk, slices.Concat(args, []string{"-cp", classes, "Sizes"}, load)...)
+	p, err := Start(jdk, slices.Concat(args, []string{"-cp", classes, "Sizes"}, sizingLoad(c))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Wait(10 * time.Minute); err != nil && strings.Contains(err.Error(), "OutOfMemoryError") {
-		return trial{share: 1}
+		return trial{share: 1, reported: 1}
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +134,7 @@ func sized(t *testing.T, jdk lab.JDK, c Collector, mib int) trial {
 		t.Fatal(err)
 	}
 	got.sizing = r.Runs[0].Sizing
-	t.Logf("%d MiB: %.3f s of CPU time for collections, %.2f s for the program: %.2f %%, by the report %.2f %%; a wait of %.0f %%; %s %s", mib, collector/1e9, own/1e9, 100*got.share, 100**got.sizing.Overhead, 100*got.waited, r.Advice[0].Text, r.Advice[0].Evidence)
+	got.reported = *got.sizing.Overhead
+	t.Logf("%d MiB: %.3f s of CPU time for collections, %.2f s for the program: %.2f %%, by the report %.2f %%; a wait of %.0f %%; %s %s", mib, collector/1e9, own/1e9, 100*got.share, 100*got.reported, 100*got.waited, r.Advice[0].Text, r.Advice[0].Evidence)
 	return got
 }

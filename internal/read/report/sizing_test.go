@@ -67,6 +67,22 @@ func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	}
 }
 
+// HotSpot makes a full collection instead of a young one that may not find room for what it promotes, and then goes on
+// to do so. One young collection of the log promotes 80 MiB: with 100 MiB of live data, this needs 270 MiB.
+func TestAHeapHasRoomForWhatOneYoungCollectionPromotes(t *testing.T) {
+	const small, want = 224, (100 + 80) * 3 / 2
+	log := serial(30)
+	before := reportOn(t, Config{}, write(t, "gc.log", log)).Runs[0].Sizing
+	if got := before.Others[0].Max / mib; got > small {
+		t.Fatalf("%.0f MiB for 5 %%, want at most %d before the jump", got, small)
+	}
+	log = strings.Replace(log, "Tenured: 102400K(204800K)->103424K", "Tenured: 102400K(204800K)->184320K", 1)
+	after := reportOn(t, Config{}, write(t, "gc.log", log)).Runs[0].Sizing
+	if got := after.Others[0].Max / mib / 1.035; got < want || got > want+8 {
+		t.Errorf("%.0f MiB for 5 %%, want %d", got, want)
+	}
+}
+
 // A number that may be wrong is not shown.
 func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 	log, replaced := serial(2), strings.ReplaceAll

@@ -45,6 +45,7 @@ type model struct {
 	cycles    float64 // share of the time; work of old cycles
 	cycle     float64 // seconds of work in one old cycle
 	longest   float64 // seconds from the beginning of an old cycle to its end
+	jump      float64 // bytes; the most that one young collection promoted
 	promoted  float64 // bytes a second
 	allocated float64 // bytes a second; 0: unknown
 	lacks     string  // why there is no model
@@ -53,7 +54,7 @@ type model struct {
 // newModel creates the model of a run from its busiest hour.
 func newModel(z *sizing, busy *spell, r *view.Run) model {
 	span := seconds(busy.end - busy.begin)
-	m := model{collector: pause.Collector(r.Collector), live: float64(z.live), average: float64(z.sum) / float64(max(1, z.lived)), old: z.old, longest: seconds(z.longest)}
+	m := model{collector: pause.Collector(r.Collector), live: float64(z.live), average: float64(z.sum) / float64(max(1, z.lived)), old: z.old, longest: seconds(z.longest), jump: float64(z.jump)}
 	if z.starved > 0 {
 		m.peak = float64(z.peak)
 	}
@@ -156,13 +157,25 @@ func (m *model) least() float64 {
 	}))
 	switch m.collector {
 	case pause.Serial, pause.Parallel:
-		least = max(least, 1.1*m.live/m.old)
+		least = max(least, 1.1*m.live/m.old, m.promotable())
 	case pause.G1:
 		least = max(least, m.live/0.7)
 	default:
 		least = max(least, 1.25*m.live+2*m.allocated*m.longest)
 	}
 	return max(least, m.peak)
+}
+
+// promotable returns the smallest heap of Serial or Parallel whose old generation has room for live data and for the most
+// that one young collection promoted, or for the whole young generation. With less room, HotSpot makes a full
+// collection instead. And only a young collection lowers HotSpot's estimate of what the next one will promote
+// (PSScavenge::should_attempt_scavenge), so that all later collections may be full ones, too.
+func (m *model) promotable() float64 {
+	size := (m.live + m.jump) / m.old
+	if young := 1 - m.old; m.old > young {
+		size = min(size, m.live/(m.old-young))
+	}
+	return size
 }
 
 // size returns the smallest heap for an overhead, or 0 if that size is outside the range that

@@ -25,6 +25,7 @@ type sizing struct {
 	cycles  uint64        // number of old cycles
 	cycle   cost          // the cost of all old cycles
 	longest time.Duration // the longest time from the beginning of an old cycle to its end
+	jump    int64         // the most bytes that one young collection promoted
 	peak    int64         // the largest capacity of the heap
 	old     float64       // the old generation's last share of the capacity; 0: unknown
 	starved uint64        // number of collections that found no room
@@ -70,7 +71,7 @@ func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
 	if c.Concurrent > 0 {
 		took.concurrent = max(0, place(c.End, c.Start)-c.Paused)
 	}
-	z.peak = max(z.peak, c.Heap.Capacity)
+	z.peak, z.jump = max(z.peak, c.Heap.Capacity), max(z.jump, c.Promoted)
 	if c.Old.Capacity > 0 && c.Heap.Capacity > 0 {
 		z.old = float64(c.Old.Capacity) / float64(c.Heap.Capacity)
 	}
