@@ -52,12 +52,12 @@ func Template(text []byte, namespace string, claimed []string, cfg wish.Config) 
 
 func decide(p *pod.Pod, namespace string, cfg wish.Config) Result {
 	var made plan.Plan
-	switch status, injected := plan.Injected(p); {
+	switch earlier, injected := plan.Injected(p); {
 	case p.OptsOut():
 	case injected:
-		made = plan.Repair(p, status)
+		made = plan.Repair(p, earlier)
 	default:
-		made = plan.Make(p, namespace, wish.Read(p.Annotations, namespace, cfg))
+		made = plan.Make(p, namespace, wish.Read(p.Annotations, namespace, cfg), earlier)
 	}
 	return Result{patch.Write(p.Tree, made), made.Warnings, made.Injected, made.Refused, made.Denied}
 }

@@ -41,14 +41,14 @@ func hasJavaEnv(c corev1.Container) bool {
 // An earlier refusal matters because the API server calls the webhook again after other webhooks have
 // added containers: a pod that was rightly refused must not get a sidecar for an added container. A
 // known proxy is chosen only by name.
-func choose(p *pod.Pod, names []string, n *notes) []int {
+func choose(p *pod.Pod, names []string, earlier ask.Status, n *notes) []int {
 	indexes, unknown := find(p, names)
 	if len(unknown) > 0 {
 		n.refuse(ask.BadAnnotation, "%s%s %.80q: the pod has no such container", ask.Prefix, wish.Containers, unknown[0])
 		return nil
 	}
-	if len(names) == 0 {
-		indexes, _ = find(p, refusedFor(p))
+	if len(names) == 0 && earlier.Refused != "" {
+		indexes, _ = find(p, earlier.Containers[:min(len(earlier.Containers), wish.MaxJVMs)]) // the status is untrusted
 	}
 	if len(indexes) == 0 {
 		indexes = likeliest(p, n)
@@ -109,13 +109,4 @@ func likeliest(p *pod.Pod, n *notes) []int {
 			len(p.Spec.Containers), p.Spec.Containers[i].Name, ask.Prefix, wish.Containers)
 	}
 	return []int{i}
-}
-
-// refusedFor returns the containers for which an earlier call refused the pod.
-func refusedFor(p *pod.Pod) []string {
-	s, err := ask.ParseStatus(p.Annotations[ask.InjectedAnnotation])
-	if err != nil || s.Refused == "" {
-		return nil
-	}
-	return s.Containers[:min(len(s.Containers), wish.MaxJVMs)]
 }

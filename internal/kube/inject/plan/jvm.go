@@ -19,17 +19,20 @@ import (
 // jvm is a container with a JVM, and the decisions about it.
 type jvm struct {
 	*pod.Container
-	suffix string // of the names of its sidecar and volumes: empty, "-2", "-3" …
+	wishes *wish.Wishes // without the ring if none is created, so that none takes memory
+	suffix string       // of the names of its sidecar and volumes: empty, "-2", "-3" …
 
 	attach   attach.Mode
 	tmp      *corev1.VolumeMount // the sidecar's mount at tmpDir, or nil if it needs none
 	ownTmp   bool                // tmp is also added to the JVM's container
 	host     string
-	port     int // 0: the sidecar does not listen
+	port     int                // 0: the sidecar does not listen
+	dest     corev1.VolumeMount // the sidecar's mount of its directory for the durable copy
 	rotateAt int64
 	raised   bool // the container's memory limit is raised
 	pin      bool // the heap is to be sized by the limit that applied before the raise
 	options  Options
+	events   []corev1.EnvVar // the variable with the place and size of the rings
 }
 
 func (j *jvm) logVolume() string { return logVolume + j.suffix }
@@ -49,9 +52,24 @@ func (j *jvm) listen() string {
 	return net.JoinHostPort(j.host, strconv.Itoa(j.port))
 }
 
+// planJVMs decides about the chosen containers.
+func planJVMs(p *pod.Pod, chosen []int, w *wish.Wishes, n *notes) []*jvm {
+	var jvms []*jvm
+	for i, index := range chosen {
+		if j := planJVM(p.Container(index), i+1, w, n); j != nil {
+			jvms = append(jvms, j)
+		}
+	}
+	separateTmp(p, jvms, n)
+	for _, j := range jvms {
+		j.planOptions(n)
+	}
+	return jvms
+}
+
 // planJVM decides about one container with a JVM. It returns nil if it refused the container.
 func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
-	j := &jvm{Container: c, attach: w.Attach}
+	j := &jvm{Container: c, wishes: w, attach: w.Attach}
 	if number > 1 {
 		j.suffix = fmt.Sprintf("-%d", number)
 	}
@@ -68,16 +86,17 @@ func planJVM(c *pod.Container, number int, w *wish.Wishes, n *notes) *jvm {
 			c.Name, c.Image, w.Variable.Name, ask.Prefix, wish.OptionsVariable, j.optionsOf8())
 		return nil
 	}
-	j.raised, j.pin = planMemory(c, j.wishes(w), n)
-	j.warnLog(w, n)
-	j.planUser(w, n)
+	j.planUser(n)
+	j.planEvents(n)
+	j.raised, j.pin = planMemory(c, j.wishes, n)
+	j.warnLog(n)
 	j.planAttach(n)
-	j.warnEvents(w, n)
 	return j
 }
 
 // warnLog warns of options that turn off our log, and of another log whose disk makes the JVM wait.
-func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
+func (j *jvm) warnLog(n *notes) {
+	w := j.wishes
 	earlier := []string{w.Variable.Name} // the variables that a JVM reads before it reads our options
 	if w.Variable.Name == wish.LauncherVariable {
 		earlier = append(earlier, wish.ToolVariable)
@@ -98,10 +117,10 @@ func (j *jvm) warnLog(w *wish.Wishes, n *notes) {
 // tmpfs would eventually fill up and stay full. Each of the six files takes a sixteenth of the
 // tmpfs, which leaves room for overwritten files: the sidecar closes them some seconds late,
 // because it can't ask the kernel whether they still have a writer.
-func (j *jvm) planUser(w *wish.Wishes, n *notes) {
+func (j *jvm) planUser(n *notes) {
 	switch {
 	case j.UID == nil:
-		j.rotateAt = int64(w.Buffer) / 16
+		j.rotateAt = int64(j.wishes.Buffer) / 16
 		text := "the memory of its log is freed only by rotation"
 		if j.attach != attach.Off {
 			j.attach, text = attach.Off, text+", and log levels cannot be changed"
@@ -171,13 +190,13 @@ func (j *jvm) unreachable(n *notes, why string) {
 }
 
 // change returns the additions to the JVM's container.
-func (j *jvm) change(w *wish.Wishes) Change {
-	c := Change{Container: j.Index, Mounts: []corev1.VolumeMount{{Name: j.logVolume(), MountPath: logDir}}, Options: j.options, Env: j.eventsEnv(w)}
+func (j *jvm) change() Change {
+	c := Change{Container: j.Index, Mounts: []corev1.VolumeMount{{Name: j.logVolume(), MountPath: logDir}}, Options: j.options, Env: j.events}
 	if j.ownTmp && j.tmp != nil {
 		c.Mounts = append(c.Mounts, *j.tmp)
 	}
 	if j.raised {
-		c.Memory = raiseLimit(j.Container, j.wishes(w))
+		c.Memory = raiseLimit(j.Container, j.wishes)
 	}
 	return c
 }

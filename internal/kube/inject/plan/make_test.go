@@ -25,7 +25,7 @@ func made(annotations map[string]string, containers ...corev1.Container) Plan {
 	p.Spec.Containers = containers
 	cfg := wish.DefaultConfig()
 	cfg.Image = "localhost/ullage:v1"
-	return Make(p, "shop", wish.Read(p.Annotations, "shop", cfg))
+	return Make(p, "shop", wish.Read(p.Annotations, "shop", cfg), ask.Status{})
 }
 
 func namesOf(volumes []corev1.Volume) (all []string) {

@@ -4,14 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/kube/inject/pod"
 	"github.com/ullage/ullage/internal/kube/inject/wish"
-	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/ship"
 )
 
 const (
@@ -30,13 +26,13 @@ func (j *jvm) optionsOf8() string {
 // can't free the memory of a file that is being written, so the JVM keeps six files of that
 // size and overwrites the oldest. Otherwise, the JVM never rotates the file, and the sidecar
 // frees the memory of the durable part.
-func (j *jvm) optionsFor(w *wish.Wishes) string {
+func (j *jvm) optionsFor() string {
 	size := "0"
 	if j.rotateAt > 0 {
 		size = fmt.Sprintf("%dK", j.rotateAt>>10)
 	}
-	options := "-Xlog:" + w.Xlog + ":file=" + logDir + "/" + ask.OutputFile + ":" + ask.OutputDecorators + ":" + ask.OutputArchives + ",filesize=" + size
-	if others := j.otherOptions(w); others != "" {
+	options := "-Xlog:" + j.wishes.Xlog + ":file=" + logDir + "/" + ask.OutputFile + ":" + ask.OutputDecorators + ":" + ask.OutputArchives + ",filesize=" + size
+	if others := j.otherOptions(); others != "" {
 		options += " " + others
 	}
 	if j.attach == attach.SharedTmp {
@@ -47,7 +43,7 @@ func (j *jvm) optionsFor(w *wish.Wishes) string {
 
 // otherOptions returns the options that have nothing to do with the log. Adoption does not replace
 // them.
-func (j *jvm) otherOptions(w *wish.Wishes) string {
+func (j *jvm) otherOptions() string {
 	var options []string
 	// Otherwise a crash report would be lost with the pod.
 	if !j.Says(errorFile) {
@@ -55,7 +51,7 @@ func (j *jvm) otherOptions(w *wish.Wishes) string {
 	}
 	// HotSpot keeps counters in a mapped file, /tmp/hsperfdata_USER/PID. If the file is on a disk,
 	// HotSpot waits while the kernel writes back one of the file's pages.
-	if !w.Perfdata && !j.InMemory(tmpDir) {
+	if !j.wishes.Perfdata && !j.InMemory(tmpDir) {
 		options = append(options, "-XX:+PerfDisableSharedMem")
 	}
 	// Otherwise the heap would grow with the limit, and take the memory that was added for the log.
@@ -67,10 +63,10 @@ func (j *jvm) otherOptions(w *wish.Wishes) string {
 
 // planOptions appends the options of a container's JVMs to the variable's value. It never replaces a
 // value that it can't see, because heap sizes, agents and trust stores would be lost silently.
-func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
-	name, options := w.Variable.Name, j.optionsFor(w)
+func (j *jvm) planOptions(n *notes) {
+	name, options := j.wishes.Variable.Name, j.optionsFor()
 	if name == wish.NoVariable {
-		j.warnNoOptions(w, n)
+		j.warnNoOptions(n)
 		return
 	}
 	const remedy = "to another variable that its launcher reads"
@@ -82,7 +78,7 @@ func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 	case i >= 0:
 		j.options = Options{Name: name, Index: i, Old: j.Env[i].Value, Value: strings.TrimSpace(j.Env[i].Value + " " + options)}
 		return
-	case j.MayHave(name) && w.Variable.Asked:
+	case j.MayHave(name) && j.wishes.Variable.Asked:
 		n.warn("container %.80q has envFrom: if it sets %s, the injector's value replaces it", j.Name, name)
 	case j.MayHave(name):
 		n.refuse(ask.OptionsHidden, "container %.80q has envFrom, and a value of %s in it would be replaced: if it has none, set %s%s to %s, or %s",
@@ -94,66 +90,18 @@ func (j *jvm) planOptions(w *wish.Wishes, n *notes) {
 // warnNoOptions warns of what a container's JVMs lack without options. If the sidecar adopts them, they get
 // a log later. Through a shared /tmp, the sidecar finds only a JVM whose attach listener runs from the
 // start.
-func (j *jvm) warnNoOptions(w *wish.Wishes, n *notes) {
+func (j *jvm) warnNoOptions(n *notes) {
 	none := fmt.Sprintf("the JVMs of container %.80q get no options (%s%s: off)", j.Name, ask.Prefix, wish.OptionsVariable)
 	switch {
 	case isJDK8(j.Container):
 		n.warn("%s and look like JDK 8: add them yourself: %s", none, j.optionsOf8())
-	case w.Sidecar.Levels.Adopt.IsZero():
-		n.warn("%s: give them yourself: %s", none, j.optionsFor(w))
+	case j.wishes.Sidecar.Levels.Adopt.IsZero():
+		n.warn("%s: give them yourself: %s", none, j.optionsFor())
 	case j.attach == attach.Off:
-		n.warn("%s, and %s%s has no effect, because the sidecar cannot reach them: add the options yourself: %s", none, ask.Prefix, ask.Adopt, j.optionsFor(w))
+		n.warn("%s, and %s%s has no effect, because the sidecar cannot reach them: add the options yourself: %s", none, ask.Prefix, ask.Adopt, j.optionsFor())
 	case j.attach == attach.SharedTmp && !j.Says(attachListener):
-		n.warn("%s, and the sidecar cannot adopt them through their /tmp: set %s%s to process-namespace, or add the options yourself: %s", none, ask.Prefix, wish.Attach, j.optionsFor(w))
+		n.warn("%s, and the sidecar cannot adopt them through their /tmp: set %s%s to process-namespace, or add the options yourself: %s", none, ask.Prefix, wish.Attach, j.optionsFor())
 	default:
-		n.warn("%s: the sidecar adopts them while they run, so what they log before that is not shipped; add the options yourself, if you can: %s", none, j.otherOptions(w))
+		n.warn("%s: the sidecar adopts them while they run, so what they log before that is not shipped; add the options yourself, if you can: %s", none, j.otherOptions())
 	}
-}
-
-// eventsVariable tells the library in java/ where to create its ring, and how large.
-const eventsVariable = "ULLAGE_EVENTS"
-
-// warnEvents warns of reasons why the events of a container are not logged.
-func (j *jvm) warnEvents(w *wish.Wishes, n *notes) {
-	own := pod.LastEnv(j.Container.Container, eventsVariable) >= 0
-	switch {
-	case w.Events == 0:
-	case j.UID == nil && own:
-		n.warn("container %.80q already has %s, but its sidecar cannot remove rings, because the container's user is not known: set runAsUser and runAsGroup, or remove the variable",
-			j.Name, eventsVariable)
-	case j.UID == nil:
-		n.warn("container %.80q does not get %s, so its appenders write to their fallback: only the JVM's user may remove a ring, and that user is not known: set runAsUser and runAsGroup",
-			j.Name, eventsVariable)
-	case own:
-		n.warn("container %.80q already has %s, which the injector does not change: its directory must be %s", j.Name, eventsVariable, logDir)
-	case j.MayHave(eventsVariable):
-		n.warn("container %.80q has envFrom: if it sets %s, the injector's value replaces it", j.Name, eventsVariable)
-	}
-}
-
-// wishes returns w, without the ring if no ring will be created and therefore none takes
-// memory.
-func (j *jvm) wishes(w *wish.Wishes) *wish.Wishes {
-	if w.Events == 0 || j.UID != nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
-		return w
-	}
-	ringless := *w
-	ringless.Events = 0
-	return &ringless
-}
-
-// eventsEnv returns the variable with the place and size of the rings of a container's JVMs, or nil. If
-// the JVM's user is not known, it returns nil: the sidecar could not remove a ring, and the ninth start
-// of the JVM would find eight rings. Without the variable, an appender writes to its fallback from the
-// start.
-func (j *jvm) eventsEnv(w *wish.Wishes) []corev1.EnvVar {
-	if w.Events == 0 || j.UID == nil || pod.LastEnv(j.Container.Container, eventsVariable) >= 0 {
-		return nil
-	}
-	keep := w.Sidecar.Ship.KeepLevel
-	if keep == ship.KeepLevel(ul.NumLevels) {
-		keep = ship.KeepLevel(ul.Error) // a ring has no level off
-	}
-	value := strings.Join([]string{logDir, "size=" + w.Events.String(), "keep=" + keep.String()}, ",")
-	return []corev1.EnvVar{{Name: eventsVariable, Value: value}}
 }

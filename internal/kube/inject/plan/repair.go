@@ -17,15 +17,16 @@ const yieldAfter = "15s"
 const strippedWarning = "another webhook removed the sidecar's restartPolicy, and the injector added it again: upgrade that webhook; " +
 	"if that webhook removes it once more, the pod starts " + yieldAfter + " late and without a sidecar"
 
-// Injected reports whether the pod already has its sidecars and returns its
-// status.
-func Injected(p *pod.Pod) (ask.Status, bool) {
+// Injected reports whether the pod already has its sidecars. It returns the status that an earlier call wrote, which
+// is the zero value if there is none or if it can't be read.
+func Injected(p *pod.Pod) (earlier ask.Status, injected bool) {
 	value := p.Annotations[ask.InjectedAnnotation]
-	if value == "" || !slices.Contains(p.ContainerNames(), sidecarName) {
+	if value == "" {
 		return ask.Status{}, false
 	}
-	s, err := ask.ParseStatus(value)
-	return s, err != nil || s.Refused == "" // if the pod was refused, the container is not ours
+	earlier, err := ask.ParseStatus(value)
+	refused := err == nil && earlier.Refused != "" // then a container with the sidecar's name is not ours
+	return earlier, !refused && slices.Contains(p.ContainerNames(), sidecarName)
 }
 
 // Repair restores the lost restartPolicy of an injected pod's sidecars. The webhook that

@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/kube/inject/pod"
@@ -66,5 +69,24 @@ func planPorts(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
 		}
 		j.host, j.port = host, port
 		taken[port] = true
+	}
+}
+
+// warnPod warns of conflicts between the pod and its sidecars.
+func warnPod(p *pod.Pod, w *wish.Wishes, jvms []*jvm, n *notes) {
+	if grace := p.Spec.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
+		n.warn("the pod has terminationGracePeriodSeconds: 0: the sidecar is killed with the JVM, and the last lines are lost: set at least 1")
+	}
+	if secrets := w.Container.PullSecrets; p.Offline && len(secrets) > 0 && len(p.Spec.ImagePullSecrets) == 0 {
+		// An API server adds the service account's pull secrets only to a pod that names none itself.
+		n.warn("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
+	}
+	const remedy = "scrape all ports named ullage-metrics (" + build.Docs + "monitoring.md#metrics), and set " + ask.Prefix + wish.ScrapeAnnotations + " to off"
+	switch {
+	case w.NoScrape || !jvms[0].public():
+	case p.HasMetrics():
+		n.warn("the pod's prometheus.io annotations are for its own metrics, so they do not show the sidecar's: %s", remedy)
+	case len(jvms) > 1:
+		n.warn("the prometheus.io annotations have room only for the metrics of the first sidecar: %s", remedy)
 	}
 }

@@ -25,13 +25,13 @@ import (
 const imageUser = 65532
 
 // volumes returns the volumes to add to the pod.
-func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
+func volumes(w *wish.Wishes, jvms []*jvm, dest *corev1.Volume) []corev1.Volume {
 	var all []corev1.Volume
 	add := func(name string, source corev1.VolumeSource) {
 		all = append(all, corev1.Volume{Name: name, VolumeSource: source})
 	}
 	for _, j := range jvms {
-		size := resource.MustParse(j.wishes(w).Tmpfs().String())
+		size := resource.MustParse(j.wishes.Tmpfs().String())
 		add(j.logVolume(), corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}})
 		if j.ownTmp && j.tmp != nil {
 			add(j.tmp.Name, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
@@ -45,26 +45,26 @@ func volumes(w *wish.Wishes, jvms []*jvm, d dest) []corev1.Volume {
 		optional, mode := true, int32(0o444) // the JVM's user must be able to read it, and only the sidecar mounts it
 		add(sinkSecretVolume, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.SinkSecret, DefaultMode: &mode, Optional: &optional}})
 	}
-	if v := d.volume(w, len(jvms)); v != nil {
-		all = append(all, *v)
+	if dest != nil {
+		all = append(all, *dest)
 	}
 	return all
 }
 
 // sidecar returns the sidecar for one JVM's container.
-func sidecar(w *wish.Wishes, j *jvm, dest corev1.VolumeMount, resources corev1.ResourceRequirements) corev1.Container {
-	always := corev1.ContainerRestartPolicyAlways
+func sidecar(j *jvm, resources corev1.ResourceRequirements) corev1.Container {
+	w, always := j.wishes, corev1.ContainerRestartPolicyAlways
 	c := corev1.Container{
 		Name:            j.sidecar(),
 		Image:           w.Container.Image,
 		ImagePullPolicy: w.Container.PullPolicy,
 		Args:            []string{"run"},
-		Env:             environment(w, j),
+		Env:             environment(j),
 		Resources:       resources,
 		// The volume of the annotations is mounted whole: a subPath mount is never updated.
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: j.logVolume(), MountPath: logDir},
-			dest,
+			j.dest,
 			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
 			// An API server mounts the token of the service account into every container
 			// without a mount there, webhooks' containers included. The sidecar needs no token.
@@ -113,8 +113,9 @@ func securityContext(j *jvm) *corev1.SecurityContext {
 }
 
 // environment returns those settings of the sidecar that differ from the defaults.
-func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
+func environment(j *jvm) []corev1.EnvVar {
 	var env []corev1.EnvVar
+	w := j.wishes
 	if w.Dest.Shared() {
 		env = append(env, fromField(wish.PodNamespace, "metadata.namespace"), fromField(wish.PodName, "metadata.name"))
 	}
@@ -132,7 +133,7 @@ func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
 	if j.tmp != nil {
 		all["jvm-tmp"] = tmpDir
 	}
-	if j.wishes(w).Events > 0 && w.Sidecar.Ship.Budget == 0 {
+	if w.Events > 0 && w.Sidecar.Ship.Budget == 0 {
 		all["budget"] = w.Buffer.String() // the rest of the tmpfs is for the ring
 	}
 	if j.port != 0 && j.listen() != admin.DefaultConfig().Listen {
@@ -145,7 +146,7 @@ func environment(w *wish.Wishes, j *jvm) []corev1.EnvVar {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		env = append(env, wish.EnvVar(settings.EnvName(name), all[name]))
 	}
-	return w.Container.Hatch.Environment(append(env, sinkEnvironment(w, j.Name)...))
+	return append(env, sinkEnvironment(w, j.Name)...)
 }
 
 func fromField(name, path string) corev1.EnvVar {

@@ -17,7 +17,7 @@ func TestDollarIsNotExpanded(t *testing.T) {
 	if len(w.Problems) != 1 { // the pattern leaves out the JVM's files
 		t.Fatalf("the problems are %q, want one", w.Problems)
 	}
-	env := environment(&w, &jvm{Container: &pod.Container{Container: &corev1.Container{Name: "app"}}})
+	env := environment(&jvm{wishes: &w, Container: &pod.Container{Container: &corev1.Container{Name: "app"}}})
 	if !slices.Contains(env, corev1.EnvVar{Name: "ULLAGE_MATCH", Value: "*$$(HOME)"}) {
 		t.Errorf("the environment is %+v, want ULLAGE_MATCH with the value *$$(HOME) in it", env)
 	}

@@ -121,17 +121,6 @@ func parseVariables(text string) (map[string]string, error) {
 	return all, nil
 }
 
-// Environment adds variables to the variables of a sidecar. A pod can't change a variable that
-// the sidecar already has.
-func (h Hatch) Environment(has []corev1.EnvVar) []corev1.EnvVar {
-	for _, name := range slices.Sorted(maps.Keys(h.variables)) {
-		if !slices.ContainsFunc(has, func(v corev1.EnvVar) bool { return v.Name == name }) {
-			has = append(has, EnvVar(name, h.variables[name]))
-		}
-	}
-	return has
-}
-
 // EnvVar returns a variable with exactly this value: the kubelet expands $(NAME) and reads $$ as $.
 func EnvVar(name, value string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, Value: strings.ReplaceAll(value, "$", "$$")}
@@ -172,8 +161,14 @@ func parsePatch(text string) (map[string]any, error) {
 	return patch, err
 }
 
-// Apply returns the container after the patches.
+// Apply returns the container of a sidecar with the variables and after the patches. A pod can't change a variable that
+// the sidecar already has.
 func (h Hatch) Apply(c corev1.Container) corev1.Container {
+	for _, name := range slices.Sorted(maps.Keys(h.variables)) {
+		if !slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {
+			c.Env = append(c.Env, EnvVar(name, h.variables[name]))
+		}
+	}
 	for _, patch := range h.patches {
 		if after, err := patched(c, patch); err == nil { // parsePatch has checked the patch
 			c = after
