@@ -3,13 +3,39 @@ package outputs
 import (
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/line/naming"
 )
+
+// Ships reports whether the sidecar ships the files of the output. A name must be valid UTF-8,
+// because any other name would change when it is saved and read back.
+func (d Talk) Ships(j attach.JVM, o attach.Output) bool {
+	file := o.File()
+	if file == "" || !utf8.ValidString(file) || !d.JVMs.Ships(j, o) {
+		return false
+	}
+	name := strings.Replace(expanded(j, o), timeMark, someTime, 1)
+	ok, err := path.Match(d.cfg.Match, name)
+	return err == nil && ok && naming.Valid(name)
+}
+
+// Owns reports whether one of a JVM's outputs is shipped.
+func (d Talk) Owns(j attach.JVM, listed []attach.Output) bool {
+	return slices.ContainsFunc(listed, func(o attach.Output) bool { return d.Ships(j, o) })
+}
+
+// Lists reports whether a JVM lists an output of that name.
+func Lists(listed []attach.Output, name string) bool {
+	return slices.ContainsFunc(listed, func(o attach.Output) bool { return o.Name == name })
+}
 
 // MaxChosen is how many outputs of one JVM a raise may change.
 const MaxChosen = 16
@@ -74,6 +100,45 @@ func Compare(baseline, listed []attach.Output) error {
 		if was.Selection != is.Selection || was.Decorators != is.Decorators {
 			return fmt.Errorf("verify the restored configuration: %s is %s %s, it was %s %s", printable.Escaped(was.Name, maxNamed),
 				printable.Escaped(is.Selection, maxNamed), is.Decorators, printable.Escaped(was.Selection, maxNamed), was.Decorators)
+		}
+	}
+	return nil
+}
+
+// ErrElsewhere reports a JVM whose output could not be placed in the source.
+var ErrElsewhere = errors.New("it cannot log into the source")
+
+// OutputFor returns the name of the output to give to a JVM that has no output in the source.
+// It is the name that the injector would have chosen. The error wraps [ErrElsewhere] if the
+// JVM cannot have such an output.
+func (d Talk) OutputFor(j attach.JVM) (name string, err error) {
+	dir, err := d.JVMs.SourcePath(j)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrElsewhere, err)
+	}
+	if strings.Contains(dir, "%") {
+		return "", fmt.Errorf("%w: %s has a %%, which the JVM would expand: rename the directory", ErrElsewhere, printable.Escaped(dir, maxNamed))
+	}
+	name = attach.FileOutput(filepath.Join(dir, ask.OutputFile))
+	if !d.Ships(j, attach.Output{Name: name}) {
+		return "", fmt.Errorf("%w: --match %q does not match %s", ErrElsewhere, d.cfg.Match, ask.OutputFile)
+	}
+	return name, nil
+}
+
+// ErrHeld reports a JVM that another process has adopted.
+var ErrHeld = errors.New("it is adopted already")
+
+// Held returns an error that wraps [ErrHeld] if another sidecar has adopted the JVM, which then
+// logs to the source of that sidecar. That sidecar listens on a socket, whose path below its source
+// is given.
+func (d Talk) Held(j attach.JVM, listed []attach.Output, socket string) error {
+	for _, o := range listed {
+		if !o.Reconfigured || filepath.Base(o.File()) != ask.OutputFile || d.Ships(j, o) {
+			continue
+		}
+		if pid, listens := j.ListenerBeside(o, socket); listens {
+			return fmt.Errorf("%w: process %d ships its %s", ErrHeld, pid, printable.Escaped(o.File(), maxNamed))
 		}
 	}
 	return nil

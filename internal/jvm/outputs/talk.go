@@ -1,15 +1,15 @@
 package outputs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"path"
-	"strings"
-	"unicode/utf8"
+	"os"
+	"path/filepath"
 
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/line/naming"
 )
 
 // Config says which JVMs to talk to and which of their outputs are shipped.
@@ -97,14 +97,56 @@ func (d Talk) set(ctx context.Context, j attach.JVM, o attach.Output, raise ask.
 	return err
 }
 
-// Ships reports whether the sidecar ships the files of the output. A name must be valid UTF-8,
-// because any other name would change when it is saved and read back.
-func (d Talk) Ships(j attach.JVM, o attach.Output) bool {
-	file := o.File()
-	if file == "" || !utf8.ValidString(file) || !d.JVMs.Ships(j, o) {
-		return false
+// Adopt gives a JVM an output. Call it only if the JVM does not list that output. Even if Adopt
+// fails, the JVM may have the output, with all or part of the selection: remove it with
+// [Talk.Release]. The error wraps [ErrElsewhere] if the JVM has the output and its file is not
+// in the source.
+func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Selection) error {
+	o := attach.Output{Name: name, Selection: "all=off", Decorators: ask.OutputDecorators, Options: cmp.Or(d.cfg.Options, ask.OutputOptions)}
+	guarded := attach.Guard(o, what)
+	err := d.create(ctx, j, o, guarded)
+	if guarded != what && attach.Unguarded(err) {
+		if err = d.Release(ctx, j, name); err == nil {
+			err = d.create(ctx, j, o, what)
+		}
 	}
-	name := strings.Replace(expanded(j, o), timeMark, someTime, 1)
-	ok, err := path.Match(d.cfg.Match, name)
-	return err == nil && ok && naming.Valid(name)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(d.cfg.Source, expanded(j, o))); err != nil {
+		return fmt.Errorf("%w: its %s is not the directory that is shipped: %w", ErrElsewhere, printable.Escaped(filepath.Dir(o.File()), maxNamed), err)
+	}
+	return nil
+}
+
+func (d Talk) create(ctx context.Context, j attach.JVM, o attach.Output, what ask.Selection) error {
+	cmd, err := attach.Create(o, what)
+	if err != nil {
+		return err
+	}
+	_, err = d.JVMs.Run(ctx, j, cmd)
+	return err
+}
+
+// Release removes an output from a JVM that lists it. It succeeds only if a later list shows
+// that the JVM no longer has the output.
+func (d Talk) Release(ctx context.Context, j attach.JVM, name string) error {
+	listed, err := d.List(ctx, j)
+	if err != nil || !Lists(listed, name) {
+		return err
+	}
+	cmd, err := attach.Delete(name)
+	if err != nil {
+		return err
+	}
+	if _, err := d.JVMs.Run(ctx, j, cmd); err != nil {
+		return err
+	}
+	if listed, err = d.List(ctx, j); err != nil {
+		return err
+	}
+	if Lists(listed, name) {
+		return fmt.Errorf("verify the release: the JVM still lists %s", printable.Escaped(name, maxNamed))
+	}
+	return nil
 }

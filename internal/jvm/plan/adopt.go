@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/outputs"
 )
 
 // Adopted is an output into the source that was given to a JVM without such an output. It is saved
@@ -249,35 +246,6 @@ func (d *Adoption) disown(id, output string) {
 	if len(b.Outputs) == 0 {
 		delete(d.plan.State.JVMs, id)
 	}
-}
-
-// attempted does the work of [Plan.Attempted] for the output that a JVM is given. If the JVM
-// refuses the output or cannot have it, there is no further attempt while the same selection is
-// wanted.
-func (d *Adoption) attempted(t *Task) error {
-	id := t.JVM.ID
-	if t.Err == nil {
-		delete(d.attempts, id)
-		return nil
-	}
-	if errors.Is(t.Err, context.Canceled) {
-		return nil // the process is ending and drains
-	}
-	a := d.attempts[id]
-	a.err = outputs.Named(t.JVM, t.Err)
-	a.wait = min(max(2*a.wait, firstWait), mostWait)
-	if t.Step != Take && (t.Gone || t.Step == Look) && Lasting(t.Err) {
-		d.settled[id] = true
-		a.refusal = a.err
-	}
-	a.next = time.Now().Add(a.wait)
-	d.attempts[id] = a
-	return a.err
-}
-
-// Lasting reports whether an error about the output of a JVM makes further attempts useless.
-func Lasting(err error) bool {
-	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere)
 }
 
 // changes returns which outputs were given to JVMs and which were removed.

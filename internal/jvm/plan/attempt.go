@@ -24,6 +24,12 @@ type attempt struct {
 	next    time.Time // the earliest next attempt
 }
 
+// backOff sets the time of the next attempt after a failure.
+func (a *attempt) backOff() {
+	a.wait = min(max(2*a.wait, firstWait), mostWait)
+	a.next = time.Now().Add(a.wait)
+}
+
 // Attempted records the outcome of a task, whether it was sent or not, for the next attempt. It
 // returns the error to report.
 func (p *Plan) Attempted(t *Task) error {
@@ -50,8 +56,7 @@ func (p *Plan) Attempted(t *Task) error {
 	case attach.KindOf(t.Err) == attach.Refused && !t.Want.IsZero(), outputs.NothingToRaise(t.Err):
 		a.refusal = a.err
 	}
-	a.wait = min(max(2*a.wait, firstWait), mostWait)
-	a.next = time.Now().Add(a.wait)
+	a.backOff()
 	p.attempts[id] = a
 	switch {
 	case a.noOurs() && t.Outputs == nil:
@@ -63,6 +68,34 @@ func (p *Plan) Attempted(t *Task) error {
 		delete(p.attempts, id)
 	}
 	return a.err
+}
+
+// attempted does the work of [Plan.Attempted] for the output that a JVM is given. If the JVM
+// refuses the output or cannot have it, there is no further attempt while the same selection is
+// wanted.
+func (d *Adoption) attempted(t *Task) error {
+	id := t.JVM.ID
+	if t.Err == nil {
+		delete(d.attempts, id)
+		return nil
+	}
+	if errors.Is(t.Err, context.Canceled) {
+		return nil // the process is ending and drains
+	}
+	a := d.attempts[id]
+	a.err = outputs.Named(t.JVM, t.Err)
+	if t.Step != Take && (t.Gone || t.Step == Look) && Lasting(t.Err) {
+		d.settled[id] = true
+		a.refusal = a.err
+	}
+	a.backOff()
+	d.attempts[id] = a
+	return a.err
+}
+
+// Lasting reports whether an error about the output of a JVM makes further attempts useless.
+func Lasting(err error) bool {
+	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere)
 }
 
 // noOurs reports whether err means that the raise does not apply to the JVM of the socket: the
