@@ -104,6 +104,22 @@ func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	}
 }
 
+// A JVM writes its collections to one file, and the classes that it loads to another, which shows no stops.
+func TestAStreamWithoutStopsIsNotInTheThroughput(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "gc.log", young(0, 1, 500)+young(1, 11, 500))
+	put(t, dir, "classes.log", "[1.000s][info][class,load] java.lang.Object source: jrt:/java.base\n[101.000s][info][class,load] java.lang.String source: jrt:/java.base\n")
+	r := reportOn(t, Config{}, dir)
+	if x := &r.Totals; x.Stops != 2 || x.Span != 10 || x.Throughput == nil || *x.Throughput != 0.9 {
+		t.Errorf("the totals are %+v, want 2 stops in 10 s and a throughput of 0.9", r.Totals)
+	}
+	for _, run := range r.Runs {
+		if (run.Throughput == nil) != (run.Stream == "classes.log") {
+			t.Errorf("the throughput of %s is %v, want one only for gc.log", run.Stream, run.Throughput)
+		}
+	}
+}
+
 // TestAStopWithoutASpanIsNotInTheThroughput has two streams, one of which is a single line:
 // the log does not show the time of which its stop is a part.
 func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {

@@ -88,7 +88,7 @@ func (f *figures) latest() map[figuredKey]time.Time {
 func (f *figures) show(s *Sum) {
 	r, t := &s.out, &s.out.Totals
 	s.Problem(view.ProblemMarked, uint64(len(f.runs)), false, "no log was read: the figures are from the marks of the sidecar")
-	span, spanStopped, stopped := 0.0, 0.0, 0.0
+	stopped := 0.0
 	latest := f.latest()
 	of := func(key figuredKey) time.Time { return latest[figuredKey{stream: key.stream, dir: key.dir}] }
 	for _, key := range slices.SortedFunc(maps.Keys(f.runs), func(a, b figuredKey) int { // the last run is of the stream with the latest heap
@@ -106,15 +106,16 @@ func (f *figures) show(s *Sum) {
 		}
 		r.Runs = append(r.Runs, run)
 		if one.stopped <= one.span {
-			span, spanStopped = span+one.span, spanStopped+one.stopped
+			s.timesOf(key.stream).add(times{one.span, one.stopped, one.stops})
 		} else {
+			s.timesOf(key.stream).stops += one.stops
 			t.Outside += one.stops
 		}
 		stopped += one.stopped
 		t.Stops += one.stops
 	}
 	t.Full, t.Suspected = f.full, f.suspects
-	s.span, s.spanStopped, f.stops.sum = duration(span), duration(spanStopped), duration(stopped)
+	f.stops.sum = duration(stopped)
 	s.tables.parts["stops"] = &f.stops
 	s.tables.parts["time to safepoint"] = &histogram{max: f.reaching}
 }

@@ -32,7 +32,7 @@ func (s *Sum) losses() {
 		l.clockSteps = 0 // two interleaved JVMs look like steps of the clock
 	}
 	s.Problem(view.ProblemClock, l.clockSteps, false, fmt.Sprintf("the wall clock was changed, %s; where lines have an uptime, durations are computed from it", view.Plural(l.clockSteps, "time")))
-	if t := &s.out.Totals; s.span > 0 && l.mixed == 0 {
+	if t := &s.out.Totals; s.total().span > 0 && l.mixed == 0 {
 		s.Problem(view.ProblemOutside, t.Outside, false, fmt.Sprintf("%s of %d in runs whose duration the log does not show: throughput and rates are those of the other runs", view.Plural(t.Outside, "stop"), t.Stops))
 	}
 	s.Problem(view.ProblemRuns, l.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", view.Plural(l.moreRuns, "further run")))

@@ -53,17 +53,18 @@ func (s *Sum) Report() *view.Report {
 // the rest.
 func (s *Sum) throughput() {
 	t := &s.out.Totals
-	for i := range s.out.Runs {
-		if t.Stops == 0 {
-			s.out.Runs[i].Throughput = nil // the log may have no lines about stops
+	for i, run := range s.out.Runs {
+		if s.timesOf(run.Stream).stops == 0 {
+			s.out.Runs[i].Throughput = nil // the stream may have no lines about stops
 		}
 	}
 	if t.Mixed = s.Lost.mixed > 0; t.Mixed {
 		t.Outside = t.Stops
 		return
 	}
-	if t.Span = seconds(s.span); s.span > 0 && t.Stops > t.Outside {
-		share := 1 - seconds(s.spanStopped)/t.Span
+	total := s.total()
+	if t.Span = total.span; total.span > 0 && t.Stops > t.Outside {
+		share := 1 - total.stopped/total.span
 		t.Throughput = &share
 	}
 }

@@ -126,12 +126,12 @@ func (r *Run) Close() {
 		r.out.Span = seconds(span)
 		share := 1 - r.out.Paused/r.out.Span
 		r.out.Throughput = &share
-		s.span += span
-		s.spanStopped += r.stopped
+		s.timesOf(r.out.Stream).add(times{r.out.Span, r.out.Paused, r.out.Stops})
 		if r.out.Worst = r.worst.minute(r.extent.stepped); r.out.Worst != nil {
 			r.out.Worst.Begin = max(r.out.Worst.Begin, r.out.Begin)
 		}
 	} else {
+		s.timesOf(r.out.Stream).stops += r.out.Stops
 		s.out.Totals.Outside += r.out.Stops
 	}
 	if !r.mixed {

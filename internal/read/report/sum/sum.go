@@ -37,13 +37,47 @@ type Sum struct {
 	tagSets map[string]*view.Share
 	events  bool // a line was about a stop or a collection
 
-	span, spanStopped time.Duration
+	times map[string]*times // by stream
+}
+
+// times are the durations of the runs of one stream, where the log shows them, and the number of all its stops.
+type times struct {
+	span, stopped float64 // seconds
+	stops         uint64
+}
+
+// add adds the times of a run or of a stream.
+func (t *times) add(run times) {
+	t.span, t.stopped, t.stops = t.span+run.span, t.stopped+run.stopped, t.stops+run.stops
+}
+
+// timesOf returns the times of a stream.
+func (s *Sum) timesOf(stream string) *times {
+	if s.times[stream] == nil {
+		s.times[stream] = &times{}
+	}
+	return s.times[stream]
+}
+
+// total returns the times of the streams that show stops. A stream without any may be of another output of the same JVM,
+// for example of -Xlog:class+load: it says nothing about stops. If no stream shows stops, the times are of all streams.
+func (s *Sum) total() times {
+	var stopping, all times
+	for _, t := range s.times {
+		if all.add(*t); t.stops > 0 {
+			stopping.add(*t)
+		}
+	}
+	if stopping.stops > 0 {
+		return stopping
+	}
+	return all
 }
 
 // New returns an empty sum. floor is the shortest length at which a stop is suspected of being a stall. least is
 // how long the log of a run must be before a size for its heap is derived; 0: ten minutes.
 func New(name string, floor pause.Floor, least time.Duration) *Sum {
-	s := &Sum{floor: floor, least: cmp.Or(least, sizingWindow), out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
+	s := &Sum{floor: floor, least: cmp.Or(least, sizingWindow), out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{}, times: map[string]*times{},
 		tables: tables{tally: map[cause]*histogram{}, parts: map[string]*histogram{}}}
 	for i := range s.levels {
 		s.levels[i].Name = ul.Level(i).String()
