@@ -64,14 +64,14 @@ func TestStartCost(t *testing.T) {
 	what := fmt.Sprintf("start of a pod, creation to its JVM's first line, median of %d", rounds)
 	figures.add(what+": without a sidecar", inMillis(without), "")
 	figures.add(what+": ullage adds", inMillis(median(whole[besideUllage])-without), inMillis(startLimit))
-	figures.add(what+": a sidecar that does nothing adds, by the kubelet", inMillis(median(whole[besideSleep])-without), "the kubelet's "+inMillis(relist))
-	figures.add(what+": ullage adds more than a sidecar that does nothing", inMillis(median(whole[besideUllage])-median(whole[besideSleep])), inMillis(startLimit))
+	figures.add(what+": an idle sidecar adds, because of the kubelet", inMillis(median(whole[besideSleep])-without), "the kubelet's "+inMillis(relist))
+	figures.add(what+": ullage adds more than an idle sidecar", inMillis(median(whole[besideUllage])-median(whole[besideSleep])), inMillis(startLimit))
 	what = fmt.Sprintf("start of a pod, creation to its sidecar's first line, median of %d", rounds)
 	figures.add(what+": ullage", inMillis(median(sidecar[besideUllage])), "")
-	figures.add(what+": ullage, more than a sidecar that does nothing", inMillis(median(sidecar[besideUllage])-median(sidecar[besideSleep])), inMillis(startLimit))
+	figures.add(what+": ullage, more than an idle sidecar", inMillis(median(sidecar[besideUllage])-median(sidecar[besideSleep])), inMillis(startLimit))
 	what = "start of a pod, its sidecar's first line to its JVM's, least and most"
 	figures.add(what+": ullage", leastAndMost(rest[besideUllage]), "the kubelet's "+inMillis(relist))
-	figures.add(what+": a sidecar that does nothing", leastAndMost(rest[besideSleep]), "the kubelet's "+inMillis(relist))
+	figures.add(what+": an idle sidecar", leastAndMost(rest[besideSleep]), "the kubelet's "+inMillis(relist))
 }
 
 func leastAndMost(of []time.Duration) string {

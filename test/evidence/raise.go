@@ -23,7 +23,7 @@ const (
 // according to the time in that line. On each JDK, a JVM is raised and restored many times.
 func raised(e *evidence) (*experiment, error) {
 	x := &experiment{
-		Name: "raise", Title: fmt.Sprintf("From an edited annotation to a line at its level, of %d", raises),
+		Name: "raise", Title: fmt.Sprintf("From an edited annotation to the first line at the new level, %d raises", raises),
 		Columns: []column{{"p50", "p50, ms"}, {"p90", "p90, ms"}, {"longest", "longest, ms"}},
 	}
 	dir, err := fresh(e.shm, "raise")

@@ -11,7 +11,7 @@ func (r *record) writeGoals(s *strings.Builder) {
 	if len(all) == 0 {
 		return
 	}
-	s.WriteString("\n## Goals\n\nThe goals that the project set itself, and what this run measured. A peer is a shipper that others maintain; the best one is that with the least value. A goal is reached if the whole interval is within the limit, missed if nothing of it is, and else not decided.\n\n")
+	s.WriteString("\n## Goals\n\nThe goals that the project set itself, and what this run measured. A peer is a shipper that others maintain; the best one is that with the least value. A goal is reached if the whole interval is within the limit, missed if the whole interval is outside, and otherwise not decided.\n\n")
 	s.WriteString("| | measured | goal | |\n|---|---|---|---|\n")
 	short := map[string]bool{}
 	for _, g := range all {
@@ -57,7 +57,7 @@ func (r *record) repeatability() string {
 		return ""
 	}
 	return fmt.Sprintf("**How exact that is.** This run measured some contestants twice, in [Catch-up](#catch-up) and in [Ways to copy](#ways-to-copy). Their CPU, s/GiB, differs by up to %.0f %%: %s. "+
-		"A goal that is reached or missed by less than that could be the other in the next run.", math.Ceil(most), strings.Join(pairs, "; "))
+		"If a goal is reached or missed by less than that, the next run may give the opposite verdict.", math.Ceil(most), strings.Join(pairs, "; "))
 }
 
 // A reason explains why a goal may be missed. It is on the page if the goal is missed, with figures from the
@@ -73,18 +73,18 @@ func fixed(text string) func(*record) string { return func(*record) string { ret
 var reasons = []reason{
 	{"catchup/cpu", "Where catching up spends its time.", (*record).catchUpTime},
 	{"idle/rss", "What an idle sidecar's memory is.", (*record).idleMemory},
-	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers are the look for requests about levels and the reader's look at the source, once a second each; " +
-		"the look for JVMs, the sample of the kernel's counters and the next try of refused streams, every 5 s each; the release of pages, every 5 s, and a collection of garbage every minute; and the writer's look at the segments, every minute. " +
-		"Timers of one sidecar end at the same moments where they can. Each end wakes up more than one thread.")},
+	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers read requests about levels and scan the source (every second each), find JVMs, sample the kernel's counters, retry refused streams and release pages (every 5 s each), " +
+		"collect garbage and check the segments (every minute each). " +
+		"Where possible, the timers of a sidecar fire together. Each time, more than one thread wakes up.")},
 	{"steady/cpu", "Where a steady load spends its time.", (*record).steadyTime},
-	{"steady/p99", "How old a line gets.", fixed("The age of a line is that of its batch: 256 KiB uncompressed, 448 KiB compressed, " +
-		"so that a frame compresses well, or `--sync-interval`. A shipper that writes each line at once shows it sooner, for more CPU time.")},
-	{"storm/lost storm/twice crowded/lost kills/lost kills/twice frozen/lost million/lost", "Why lines are lost or repeated.", fixed("Lines are lost while the sidecar gets no core for longer than an archive lives or a ring has room. " +
-		"Nothing else may cost or repeat a line: after a kill, or while a disk is frozen, that is a defect.")},
+	{"steady/p99", "How old a line gets.", fixed("A line can be read once its batch is written: after 256 KiB (with compression after 448 KiB, " +
+		"so that frames compress well) or after `--sync-interval`, whichever comes first. A shipper that writes each line at once shows it sooner, for more CPU time.")},
+	{"storm/lost storm/twice crowded/lost kills/lost kills/twice frozen/lost million/lost", "Why lines are lost or repeated.", fixed("Lines are lost if the sidecar gets no CPU time for so long that the JVM deletes an archive or a ring is full. " +
+		"Nothing else may lose or duplicate a line: if a kill or a frozen disk does, that is a defect.")},
 	{"stopped/longest saturated/longest", "Why hiccups differ from row to row.", fixed("A JVM, its collector's threads and the sidecar share the cores; the rows without any log show how far apart such runs are.")},
-	{"million/p9999 million/p999", "Why calls take long.", fixed("The application's threads and the sidecar share the cores, and the time of a call has each wait for a core in it.")},
+	{"million/p9999 million/p999", "Why calls take long.", fixed("The application's threads and the sidecar share the cores, and the duration of a call includes waits for a core.")},
 	{"report/speed", "Why a report takes long.", fixed("The limit of its speed is absolute: a slower core misses it.")},
-	{"hindsight/cpu", "Why holding and saving cost more than persisting.", fixed("Lines of the two sorts come mixed. The held ones are copied apart, and compressed into a second log, on the tmpfs, whose records have sums of their own; the others go to the segments as ever. " +
+	{"hindsight/cpu", "Why holding and saving cost more than persisting.", fixed("Held lines and others alternate. Held lines are copied separately and compressed into a second log on the tmpfs, whose records have their own checksums; the others go to the segments as usual. " +
 		"A line that is saved is read back from there, checked, and appended to a segment of the detail. Saving happens around incidents; holding is what hindsight costs all day.")},
 	{"tried/cpu", "Why reading pauses weighs that much.", (*record).pausesTime},
 }
@@ -104,7 +104,7 @@ func (r *record) catchUpTime() string {
 	}
 	pauses := "takes " + figure(seeing-blind)
 	if seeing <= blind {
-		pauses = "takes less than two runs differ"
+		pauses = "takes less than the difference between two runs"
 	}
 	return fmt.Sprintf("By [Ways to copy](#ways-to-copy), a sidecar without compression takes %s s/GiB. A loop that reads, writes, writes back and punches holes, and guarantees nothing, takes %s of that; "+
 		"reading pauses out of the lines %s (`--jvm-metrics=false` saves that). The rest finds the ends and the levels of lines, and keeps positions. "+
@@ -137,8 +137,8 @@ func (r *record) steadyTime() string {
 	if lines > all {
 		return "The limit is absolute: a slower core misses it."
 	}
-	return fmt.Sprintf("By the slope of [its growth](#growth-lines-a-second), the lines themselves take %s %% of a core. The rest, %s %%, goes with the time and not with their number: while lines flow the reader looks every 20 ms, "+
-		"the writer commits once a second, and these and the runtime's own threads wake up %s times a second.", figure(lines), figure(all-lines), figure(wakes))
+	return fmt.Sprintf("According to [CPU time by lines a second](#growth-lines-a-second), the lines themselves take %s %% of a core. The other %s %% do not depend on the number of lines: while lines arrive, the reader polls every 20 ms and "+
+		"the writer commits once a second; with the runtime's own threads, they wake up %s times a second.", figure(lines), figure(all-lines), figure(wakes))
 }
 
 func (r *record) pausesTime() string {
@@ -150,5 +150,5 @@ func (r *record) pausesTime() string {
 			parts = append(parts, fmt.Sprintf("%s of %s s/GiB %s", figure(on-off), figure(on), p.name))
 		}
 	}
-	return "Reading pauses takes " + strings.Join(parts, ", and ") + ". Without compression, nothing else is done to a line than to find its end and its level. `--jvm-metrics=false` leaves it out."
+	return "Reading pauses takes " + strings.Join(parts, ", and ") + ". Without compression, the rest of the work on a line is only to find its end and its level. `--jvm-metrics=false` turns the reading of pauses off."
 }

@@ -53,14 +53,14 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 		annotations map[string]string
 		has, warns  string
 	}{
-		{map[string]string{"memory-request": "1Gi"}, `"requests":{"cpu":"5m","ephemeral-storage":"288Mi","memory":"128Mi"`, "memory-request 1Gi is over the limit: it is 128Mi"},
+		{map[string]string{"memory-request": "1Gi"}, `"requests":{"cpu":"5m","ephemeral-storage":"288Mi","memory":"128Mi"`, "memory-request: 1Gi exceeds the limit and was lowered to 128Mi"},
 		{map[string]string{"memory-request": "1Gi", "memory-limit": "2Gi"}, `"memory":"1Gi"`, ""},
-		{map[string]string{"cpu-limit": "4m"}, `"requests":{"cpu":"4m"`, "cpu-request 5m is over the limit: it is 4m"},
+		{map[string]string{"cpu-limit": "4m"}, `"requests":{"cpu":"4m"`, "cpu-request: 5m exceeds the limit and was lowered to 4m"},
 	} {
 		pod := podWith(t, c.annotations)
 		res := mutate(t, pod, testConfig())
 		checkInvariants(t, pod, res, testConfig())
-		warned := strings.Contains(strings.Join(res.Warnings, ""), "over the limit")
+		warned := strings.Contains(strings.Join(res.Warnings, ""), "exceeds the limit")
 		if text := marshal(t, res.Patch); !strings.Contains(text, c.has) || warned != (c.warns != "") || !strings.Contains(strings.Join(res.Warnings, ""), c.warns) {
 			t.Errorf("%v: the warnings are %q and the patch is\n%s\nwant the warning %q, or none of the limit if that is empty, and a patch with %s",
 				c.annotations, res.Warnings, text, c.warns, c.has)

@@ -78,7 +78,7 @@ func TestARequestOfMemoryMayReachTheLimitWithTheBuffer(t *testing.T) {
 		r, res := sidecarResources(t, podLimited(t, map[string]string{"memory-request": asked}, map[string]string{"memory": "1Gi"}), testConfig())
 		request, limit := r.Requests[corev1.ResourceMemory], r.Limits[corev1.ResourceMemory]
 		said := strings.Join(res.Warnings, "\n")
-		if request.String() != want || limit.String() != "128Mi" || strings.Contains(said, "is over the limit") != (asked != want) {
+		if request.String() != want || limit.String() != "128Mi" || strings.Contains(said, "exceeds the limit") != (asked != want) {
 			t.Errorf("asked for %s: request %s, limit %s, want %s and 128Mi; warnings\n%s", asked, request.String(), limit.String(), want, said)
 		}
 	}

@@ -85,7 +85,7 @@ func (c *Container) lowerRequests() (warnings []string) {
 			continue
 		}
 		r.Requests[a.resource] = limit
-		warnings = append(warnings, fmt.Sprintf("%s%s %s is over the limit: it is %s", ask.Prefix, a.name, request.String(), limit.String()))
+		warnings = append(warnings, fmt.Sprintf("%s%s: %s exceeds the limit and was lowered to %s", ask.Prefix, a.name, request.String(), limit.String()))
 	}
 	return warnings
 }

@@ -29,7 +29,7 @@ func advise(r *view.Report, waited, unshipped uint64) {
 			text += " If the JVM itself writes this log to a disk, move the log to a tmpfs."
 		}
 		add(text,
-			"In %d of %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint took that long before or after its pauses.",
+			"In %d of %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint took that long outside its pauses.",
 			waited, view.Plural(t.Suspected, "suspected stall"), view.Duration(r.Floor))
 	}
 	if t.Exhausted > 0 {
