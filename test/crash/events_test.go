@@ -176,3 +176,37 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 		})
 	}
 }
+
+// TestRingsOfSeveralJVMsInAFreeze has four JVMs with a ring each in a small tmpfs, and freezes the destination until the
+// sidecar drops lines. Then it kills the JVMs. Every event is persisted once, or is counted: by its ring, which is full, or by the
+// sidecar, which drops lines.
+func TestRingsOfSeveralJVMsInAFreeze(t *testing.T) {
+	const jvms, rate, seconds = 4, 40_000, 600
+	jdks := lab.NeedsJDKs(t)
+	classes := stormClasses(t, jdks[0])
+	v := lab.MountVolume(t, "2G")
+	source, dest := lab.Tmpfs(t, "12m"), filepath.Join(v.Dir, "dest")
+	side := lab.Run(t, source, dest, busy...)
+	if _, err := side.Addr(lab.Patience); err != nil {
+		t.Fatal(err)
+	}
+	var storms []*storm
+	for i := range jvms {
+		storms = append(storms, startStorm(t, jdks[i%len(jdks)], classes, source+",size=1Mi", rate, seconds))
+	}
+	for _, s := range storms {
+		lab.Eventually(t, lab.Patience, "the JVM logs", func() bool { return s.counter(t, 0)(1) > 0 })
+	}
+	thaw := v.Frozen(t)
+	lab.Eventually(t, lab.Patience, "the sidecar drops lines", func() bool { return strings.Contains(side.Stderr(), `msg="dropping lines"`) })
+	for _, s := range storms {
+		s.Kill()
+	}
+	thaw()
+	ended(t, source)
+	drain(t, side)
+	for _, s := range storms {
+		events, refused := s.settle(t, dest)
+		t.Logf("JVM %d: %d events, %d refused", s.PID(), events, refused)
+	}
+}
