@@ -33,7 +33,8 @@ Examples:
   kubectl ullage adopt web-0 --sink 'otlp+http://collector.otel:4318/v1/logs'
 
 TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. Of several pods,
-the command takes the oldest that is ready, and says on stderr which that is.
+the command takes the oldest that is ready and has no sidecar, and names it on
+stderr.
 SELECTION is written as in -Xlog; the default is
 ` + adoptSelection + `.
 
@@ -140,7 +141,7 @@ func (c *adoptConfig) validate(args []string) []error {
 }
 
 func adoptCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
-	cfg := adoptConfig{single: single{cluster: c}}
+	cfg := adoptConfig{single: single{cluster: c, without: true}}
 	fs := flag.NewFlagSet("adopt", flag.ContinueOnError)
 	cfg.flags(fs)
 	e.Words = cfg.cluster.words(ctx)

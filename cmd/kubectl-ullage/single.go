@@ -15,6 +15,7 @@ type single struct {
 	cluster   cluster
 	target    target // zero: a pod of a label
 	container string // of the sidecar; empty: the first one
+	without   bool   // of a workload's pods, one without a sidecar is preferred
 }
 
 func (s *single) flags(fs *flag.FlagSet) {
@@ -85,7 +86,7 @@ func (s *single) choose(ctx context.Context, e cli.Env, name string) (pod, error
 	if err != nil {
 		return pod{}, err
 	}
-	p := s.cluster.best(pods)
+	p := s.cluster.best(pods, s.without)
 	fmt.Fprintf(e.Stderr, "kubectl ullage %s: using pod %s of %s (1 of %d)\n", name, printable.Line(p.Metadata.Name), printable.Line(of), len(pods))
 	return p, nil
 }

@@ -171,12 +171,12 @@ func (c cluster) labelled(ctx context.Context) ([]pod, error) {
 	return pods, nil
 }
 
-// best returns the pod of a workload for a command that takes one pod: the oldest ready pod whose sidecar runs. pods
-// has at least one.
-func (c cluster) best(pods []pod) pod {
+// best returns the pod of a workload for a command that takes one pod: the oldest ready pod whose sidecar runs, or the
+// oldest ready pod without a sidecar. pods has at least one.
+func (c cluster) best(pods []pod, without bool) pod {
 	merit := func(p pod) (points int) {
 		found := c.sidecars(p)
-		if len(found) > 0 {
+		if (len(found) > 0) != without {
 			points += 4
 		}
 		if !slices.ContainsFunc(found, func(s sidecar) bool { return s.down != "" }) {
