@@ -177,7 +177,7 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 	}
 }
 
-// TestRingsOfSeveralJVMsInAFreeze has four JVMs with a ring each in a small tmpfs, and freezes the destination until the
+// TestRingsOfSeveralJVMsInAFreeze has four JVMs with a ring each in a small tmpfs and freezes the destination until the
 // sidecar drops lines. Then it kills the JVMs. Every event is persisted once, or is counted: by its ring, which is full, or by the
 // sidecar, which drops lines.
 func TestRingsOfSeveralJVMsInAFreeze(t *testing.T) {
