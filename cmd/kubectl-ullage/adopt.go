@@ -78,7 +78,7 @@ const published = "ghcr.io/ullage/ullage"
 
 // adoptConfig has the settings of `kubectl ullage adopt`.
 type adoptConfig struct {
-	single    // its container is the JVM's
+	single    // single.container names the JVM's container, not a sidecar
 	selection string
 	lasts     time.Duration
 	image     string
@@ -288,7 +288,7 @@ func (c *adoptConfig) guest(a adoptable, name, jvm string, who user, args ...str
 // /proc.
 const lookerUser = 65532
 
-// look finds the JVM's user with a container, if only the image defines it.
+// look finds the JVM's user by running a container. That is necessary if only the image defines the user.
 func (c *adoptConfig) look(ctx context.Context, e cli.Env, in cluster, a adoptable, jvm string) (user, error) {
 	group := int64(lookerUser)
 	name := newName(lookerPrefix, time.Now())

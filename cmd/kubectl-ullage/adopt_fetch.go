@@ -26,7 +26,7 @@ const (
 	startPatience = 2 * time.Minute // long enough to pull the image
 	startEvery    = 500 * time.Millisecond
 	fetchAgain    = 2 * time.Second
-	finishTime    = 10 * time.Second // how long the container's log may take to end after the container
+	finishTime    = 10 * time.Second // how long the container's log may take to end once the container has ended
 )
 
 // partPattern names a copy that is not complete.
@@ -157,8 +157,7 @@ func (a adopter) state(ctx context.Context) (containerStatus, error) {
 	return containerStatus{}, nil
 }
 
-// ended returns how a container that has run ended, or nil if it still runs or its state is
-// unknown.
+// ended returns an error that says how the container ended, or nil if the container still runs or its state is unknown.
 func (a adopter) ended(ctx context.Context) error {
 	st, err := a.state(ctx)
 	switch {
@@ -306,7 +305,7 @@ func (a adopter) fetch(ctx context.Context, c copied, now bool) (figures *view.R
 	if err := cmd.Start(); err != nil {
 		return nil, a.cluster.notRun(err)
 	}
-	_, _ = stdin.Write(has.Bytes()) // if kubectl has ended, nothing is received
+	_, _ = stdin.Write(has.Bytes()) // this fails only if kubectl has ended, and then receive fails too
 	figures, err = a.receive(out, c)
 	short := errors.Is(err, io.ErrUnexpectedEOF) // kubectl has ended and reports why
 	switch {

@@ -31,7 +31,7 @@ const adoptedDir = "/tmp/ullage-adopt"
 // mainContainer is the annotation that names kubectl's default container.
 const mainContainer = "kubectl.kubernetes.io/default-container"
 
-// user is the user as which a container runs. A nil group is unknown.
+// user is the user that a container runs as. A nil group is unknown.
 type user struct {
 	uid int64
 	gid *int64
@@ -118,7 +118,7 @@ func (a adoptable) adopter() *container {
 	return begins
 }
 
-// beginning are the reasons for which a container waits while its image is pulled.
+// beginning lists the reasons that a waiting container reports while its image is pulled.
 var beginning = []string{"ContainerCreating", "PodInitializing"}
 
 // check returns why no JVM of the pod can be adopted, or nil.
@@ -134,9 +134,9 @@ func (a adoptable) check(jvm string) error {
 	return fmt.Errorf("its container %s does not run", jvm)
 }
 
-// userOf returns the user and the group as which a container runs, from its spec or else from the node, which reports
-// them only in Kubernetes 1.33 or later, and not with all runtimes. They are unknown if only the image names one of
-// them: a process that attaches to a JVM must have both. The group of root is 0.
+// userOf returns the user and the group that a container runs as, from its spec or else from the node, which reports
+// them only in Kubernetes 1.33 or later, and not with all runtimes. If only the image names one of them, both are
+// unknown, because a process that attaches to a JVM must have both. Root's group need not be named: it is 0.
 func (a adoptable) userOf(name string) (who user, known bool) {
 	all := []securityContext{a.Spec.SecurityContext}
 	for _, one := range a.Spec.Containers {

@@ -19,7 +19,8 @@ const (
 	exitSignal      = 128
 )
 
-// noticed is how long after the end of a container its sidecar may notice the end of the JVM. It looks every 5 s.
+// noticed is the longest time from the end of a container until its sidecar notices the end of the JVM. The sidecar
+// looks every 5 s.
 const noticed = 30 * time.Second
 
 // ends reports how the last run of each container of the application ended. Only Kubernetes knows how a container
@@ -56,7 +57,7 @@ func (p pod) limitOf(name string) string {
 }
 
 // witnesses returns the status of each sidecar that ships the log of a container. If the injector did not record which
-// sidecar that is, they are all sidecars of the pod.
+// sidecar that is, witnesses returns the status of every sidecar of the pod.
 func (p pod) witnesses(container string, answers []answer) (all []admin.Status) {
 	injected, _ := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
 	i := slices.IndexFunc(injected.JVMs, func(j ask.JVM) bool { return j.Container == container })

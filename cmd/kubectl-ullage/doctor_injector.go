@@ -76,7 +76,8 @@ func (s labelSelector) matches(labels map[string]string) bool {
 	return true
 }
 
-// String returns the selector in kubectl's syntax. It is empty if the selector selects everything, or nothing at all.
+// String returns the selector in kubectl's syntax. It is empty for an empty selector, which selects everything, and for
+// a missing one, which selects nothing.
 func (s labelSelector) String() string {
 	var terms []string
 	for key, value := range s.MatchLabels {

@@ -15,7 +15,8 @@ const logDir = "/var/log/jvm"
 
 const raiseAnnotation = ask.Prefix + "raise-memory-limit"
 
-// footprints compares what each container with a JVM may take with its memory limit.
+// footprints compares, for each container with a JVM, the memory that it may use with its memory
+// limit.
 func (p pod) footprints() []finding {
 	var all []finding
 	injected, _ := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
@@ -31,7 +32,8 @@ func (p pod) footprints() []finding {
 	return all
 }
 
-// footprint judges one container. An empty mark: its log is not on a tmpfs of the injector.
+// footprint judges one container. The mark is empty if the container's log is not on a tmpfs from
+// the injector.
 func (p pod) footprint(c container) finding {
 	log, ok := p.tmpfsOf(c)
 	if !ok {
@@ -69,7 +71,7 @@ func (p pod) footprint(c container) finding {
 	return f
 }
 
-// tmpfsOf returns the size of the tmpfs that has the log of a container.
+// tmpfsOf returns the size of the tmpfs that holds the log of a container.
 func (p pod) tmpfsOf(c container) (size settings.Size, ok bool) {
 	for _, m := range c.VolumeMounts {
 		for _, v := range p.Spec.Volumes {

@@ -16,8 +16,8 @@ const optionsMark = "-Xlog:"
 
 const variableAnnotation = ask.Prefix + "options-variable"
 
-// hidden looks for options of the image, or of envFrom, that the injector's options would replace. They are visible
-// only in a container that runs without a sidecar. hidden must be called after the trial.
+// hidden looks for options that the image or envFrom sets and that the injector's options would replace. Such options
+// are visible only in a container that runs without a sidecar. hidden must be called after the trial.
 func (d *doctor) hidden(ctx context.Context) []finding {
 	p := d.subject.pod
 	if p == nil || d.trial.pod == nil {
@@ -54,7 +54,7 @@ func (c container) optionsVariable() string {
 	return ""
 }
 
-// sets reports whether the pod itself sets the variable: then nothing would be lost.
+// sets reports whether the pod itself sets the variable. If it does, no hidden value would be lost.
 func (s subject) sets(containerName, variable string) bool {
 	for _, c := range s.pod.Spec.Containers {
 		for _, v := range c.Env {

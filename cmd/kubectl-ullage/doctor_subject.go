@@ -18,7 +18,7 @@ type subject struct {
 	pod       *pod      // nil: the workload has no pods
 	workload  *workload // nil: the pod has no owner, or its owner is unknown
 
-	// template is what a webhook would see, as JSON: the pod, or the workload's template. meta is a part of it.
+	// template is what a webhook would see, as JSON: the pod, or the workload's template. meta is its metadata.
 	template map[string]any
 	meta     metadata
 }

@@ -94,7 +94,7 @@ func incidentCmd(ctx context.Context, args []string, e cli.Env, c cluster) int {
 	return cli.OK
 }
 
-// twice returns an error if the time of the archive is both given and to be waited for.
+// twice returns an error if the time of the archive is set twice: by --around and by --when.
 func (c *incidentConfig) twice() []error {
 	if c.when == "" || c.around == "" {
 		return nil
@@ -102,7 +102,7 @@ func (c *incidentConfig) twice() []error {
 	return []error{errors.New("--when waits for the time of the archive, and --around gives it: use one of them")}
 }
 
-// run brings the archive of one pod.
+// run fetches the archive of one pod.
 func (c *incidentConfig) run(ctx context.Context, e cli.Env) error {
 	s, dest, err := c.persisted(ctx, e, "incident")
 	if err != nil {

@@ -74,7 +74,7 @@ type levelsConfig struct {
 	target  target      // zero: the pods of a label
 	request ask.Request // zero: show or reset
 	lasts   string      // of the raise
-	stream  string      // the pattern of the only streams to raise
+	stream  string      // raise only streams that match this pattern; empty: all whose lines show their level
 	app     string      // the levels of the application's events; empty: a selection is raised
 	reset   bool
 	timeout time.Duration
@@ -139,7 +139,7 @@ func (c *levelsConfig) validate(args []string) []error {
 }
 
 // levelsVerb removes a verb of 'ullage levels' from the arguments, where it may be before or after the target. Without
-// a verb, a selection is set; without a selection too, the levels are listed.
+// a verb, the command sets the selection, or lists the levels if there is no selection.
 func levelsVerb(args []string) (verb string, rest []string) {
 	for i, arg := range args[:min(len(args), 2)] {
 		if slices.Contains([]string{"list", "set", "reset", "rotate", "save"}, arg) {
@@ -308,8 +308,8 @@ func prefix(s sidecar) string {
 	return ""
 }
 
-// newID returns a value of the annotation log-id that no earlier raise has. Without a new ID, a sidecar would take
-// the same selection and duration for annotations that it already knows, and whose time may be over.
+// newID returns a value of the annotation log-id that no earlier raise has. Without a new ID, a sidecar could not
+// distinguish a request for the same selection and duration from an earlier one, whose time may be over.
 func newID() string { return strings.ToLower(rand.Text()[:idLetters]) }
 
 // idLetters is the length of an ID. Each letter has five random bits.

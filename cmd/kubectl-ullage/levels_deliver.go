@@ -51,8 +51,8 @@ func (d *delivery) annotate(ctx context.Context, changes []string) error {
 	return nil
 }
 
-// unseen is called as long as a sidecar has not seen the change. At intervals, it reports that,
-// and changes the pod twice: to another ID, and back to the requested annotations.
+// unseen is called as long as a sidecar has not seen the change. At intervals, it reports the delay
+// and changes the pod twice: first to another ID, then back to the requested annotations.
 func (d *delivery) unseen(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

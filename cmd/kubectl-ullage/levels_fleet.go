@@ -21,7 +21,8 @@ func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
 	return c.cluster.labelled(ctx)
 }
 
-// fleet handles many pods as do handles one. A failure of one pod does not affect the others.
+// fleet does for many pods what [levelsConfig.do] does for one. A failure of one pod does not
+// affect the others.
 func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	pods, err := c.members(ctx)
 	if err != nil {
@@ -65,7 +66,7 @@ func (c *levelsConfig) fleet(ctx context.Context, e cli.Env) int {
 	return code
 }
 
-// member raises the levels of one of the pods.
+// member shows or changes the levels of one of the pods.
 func (c *levelsConfig) member(ctx context.Context, p pod, w wanted, shown *progress) outcome {
 	name := printable.Line(p.Metadata.Name)
 	found := c.cluster.sidecars(p)
@@ -92,7 +93,7 @@ func indented(name, text string) string {
 // progress reports on stderr how many pods are done.
 type progress struct {
 	w        io.Writer
-	terminal bool // shows a count of pods; elsewhere, only lines are printed
+	terminal bool // w is a terminal and shows a count of pods; otherwise, only lines are printed
 	of       int
 
 	mu   sync.Mutex

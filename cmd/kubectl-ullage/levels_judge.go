@@ -100,7 +100,7 @@ type wanted struct {
 	selection string
 	lasts     time.Duration
 	id        string
-	stream    string // the pattern of the only streams; empty: all streams whose lines show their level
+	stream    string // a pattern that restricts the streams; empty: all streams whose lines show their level
 	app       bool   // the selection is for the application's loggers
 }
 
@@ -140,8 +140,8 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 	return v
 }
 
-// wrote reports whether this command wrote the bad annotation; it may be an earlier one. A long value is shortened
-// in the status.
+// wrote reports whether this command wrote the bad annotation, which may also be left from an earlier command. A long
+// value is shortened in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
 	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id, logStreamKey: w.stream}[a.Key]
 	if w.app {
@@ -159,8 +159,8 @@ const (
 // hopeless are the kinds of errors that a JVM's next answer will not fix.
 var hopeless = []string{"refused", "not_permitted", "too_old"}
 
-// judgeJVMs checks whether every JVM has the selection. A JVM whose error is not among the errors of the levels does
-// not belong to the sidecar: it logs elsewhere, or has ended.
+// judgeJVMs checks whether every JVM has the selection. A JVM whose error is not in l.Errors does not belong to the
+// sidecar: it logs elsewhere, or has ended.
 func judgeJVMs(l *admin.Levels, selection string) verdict {
 	var v verdict
 	var others []string
@@ -187,8 +187,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 	return v
 }
 
-// judgeReset implements [judge] for a reset. After that, a raise other than the annotation's
-// may be in effect.
+// judgeReset implements [judge] for a reset. After a reset, a raise other than the annotation's may be in effect.
 func judgeReset(before, now *admin.Levels) verdict {
 	if now == nil {
 		return verdict{done: []string{"the sidecar does not change log levels"}}

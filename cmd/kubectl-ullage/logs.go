@@ -225,7 +225,7 @@ func (c *logsConfig) catArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// outcome turns kubectl's result into an exit code. If kubectl ran, it has printed the reason itself.
+// outcome turns kubectl's result into an exit code. If kubectl ran, it has already printed the reason of a failure.
 func (c cluster) outcome(ctx context.Context, e cli.Env, name string, follow bool, err error) int {
 	var exit *exec.ExitError
 	switch {

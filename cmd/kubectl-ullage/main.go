@@ -16,8 +16,8 @@ const program = "kubectl ullage"
 
 func main() { cli.Main(program, dispatch) }
 
-// dispatch runs the command with which args begins, perhaps after flags that name a cluster, and returns the exit
-// code.
+// dispatch runs the command at the beginning of args and returns the exit code. Flags that name a cluster may precede
+// the command.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	e.FlagsOnly = true
 	c := cluster{kubectl: "kubectl"}

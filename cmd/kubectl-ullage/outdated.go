@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// outdated says how many sidecars are older than the newest known version, which is the newest version of the
-// sidecars, or own, the version of this program, if that is a newer release. It is empty if no sidecar is older.
+// outdated returns a message about how many sidecars are older than the newest known version, or an empty string if no
+// sidecar is older. The newest known version is the newest among the sidecars, or own, the version of this program, if
+// own is a newer release.
 func outdated(answers []answer, own string) string {
 	var all []string
 	for _, a := range answers {

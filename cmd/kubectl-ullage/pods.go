@@ -113,8 +113,8 @@ type containerStatus struct {
 	} `json:"user"`
 }
 
-// end returns how the container last ended, or nil if it has not ended. While it runs or waits to
-// run again, its own state does not show that.
+// end returns how the container last ended, or nil if it has not ended. While the container runs or waits to run again,
+// only LastState shows how its previous run ended.
 func (st *containerStatus) end() *stopped {
 	return cmp.Or(st.State.Terminated, st.LastState.Terminated)
 }
@@ -126,15 +126,14 @@ type stopped struct {
 	Finished time.Time `json:"finishedAt"`
 }
 
-// recently is for how long the end of a JVM is shown as a problem of its sidecar, like the last error of its
-// destination.
+// recently is how long the end of a JVM is shown as a problem of its sidecar, as is the last error of the destination.
 const recently = time.Hour
 
 // exitSigkill is the exit code of a container that was killed.
 const exitSigkill = 128 + 9
 
-// killed names in a few words a container of the application that was killed within the last hour. It is empty if
-// none was killed.
+// killed describes in a few words a container of the application that was killed within the last hour. The text is
+// empty if none was killed.
 func (p pod) killed(now time.Time) string {
 	for _, st := range p.Status.ContainerStatuses {
 		end := st.end()
@@ -166,8 +165,7 @@ func (p pod) ready() bool {
 	return len(p.Status.ContainerStatuses) > 0
 }
 
-// pods returns the named pods that exist, or without names all pods that the
-// flags select.
+// pods returns the named pods that exist or, without names, all pods that the flags select.
 func (c cluster) pods(ctx context.Context, names []string) ([]pod, error) {
 	args := []string{"get", "--output=json", "--ignore-not-found"}
 	if len(names) == 0 {
@@ -211,14 +209,14 @@ func parsePods(text []byte) ([]pod, error) {
 // sidecarName matches the names that the injector gives its sidecars.
 var sidecarName = regexp.MustCompile(`^ullage(-[0-9]+)?$`)
 
-// isSidecar reports whether a container with such a name is a sidecar.
+// isSidecar reports whether a container is a sidecar, by its name and by its image or command line.
 func isSidecar(c container) bool {
 	image, _, _ := strings.Cut(path.Base(c.Image), "@")
 	image, _, _ = strings.Cut(image, ":")
 	return sidecarName.MatchString(c.Name) && (image == "ullage" || slices.Contains(c.Args, "run") || slices.Contains(c.Command, "run"))
 }
 
-// sidecars returns the sidecars of a pod, in their order.
+// sidecars returns the sidecars of a pod, in the order of the pod's spec, init containers first.
 func (c cluster) sidecars(p pod) []sidecar {
 	var found []sidecar
 	injected, _ := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
@@ -256,7 +254,7 @@ func whyDown(p pod, name string) string {
 // errNoSidecar is the error for a named pod that has no sidecar.
 var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and recreate the pod`)
 
-// the returns the pod with a name.
+// the returns the pod with the given name, or an error that wraps errNoPod if there is none.
 func (c cluster) the(ctx context.Context, name string) (pod, error) {
 	pods, err := c.pods(ctx, []string{name})
 	if err != nil {

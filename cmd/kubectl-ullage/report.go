@@ -101,8 +101,8 @@ func (c *reportConfig) one(ctx context.Context, e cli.Env) error {
 	return c.show("report", s.pod, page, e)
 }
 
-// show saves the page of a command, opens it and prints the name of its file. Without --output, that name begins with
-// the parameter of.
+// show saves the page of a command, opens it and prints the name of its file. Without --output, the file is named after
+// `of`, such as a pod.
 func (c *reportConfig) show(command, of string, page []byte, e cli.Env) error {
 	file, err := save(c.output, of+"-report", ".html", func(w io.Writer) error { _, err := w.Write(page); return err })
 	if err != nil {
@@ -146,7 +146,7 @@ func (s sidecar) collect(ctx context.Context, args []string, limit int, to io.Wr
 	cmd := s.cluster.command(call, s.execWithStdin(args...)...)
 	text, complaint := &head{limit: limit, to: to, over: cancel}, &head{limit: maxComplaint, over: func() {}}
 	cmd.Stdout, cmd.Stderr = text, complaint
-	stdin, err := cmd.StdinPipe() // see logsCmd
+	stdin, err := cmd.StdinPipe() // as in sidecar.stream: closing it ends the program in the sidecar
 	if err != nil {
 		return "", fmt.Errorf("make a pipe for kubectl: %w", err)
 	}
@@ -175,7 +175,7 @@ func (s sidecar) page(figures *view.Report) ([]byte, error) {
 }
 
 // save writes a file, completely or not at all, and returns its name: output or, if that is empty, a new name that
-// begins with of. The file contains log lines, so only its owner may read it.
+// begins with `of`. The file contains log lines, so only its owner may read it.
 func save(output, of, ext string, print func(io.Writer) error) (name string, err error) {
 	dir := filepath.Dir(output)
 	if output == "" {

@@ -45,8 +45,8 @@ type compared struct {
 	err error   // not nil: the log is not compared
 }
 
-// compares returns the pods that the label selects, if their logs are to be compared. A page about a single pod shows
-// more than a comparison. JSON has one form, whatever the number of pods.
+// compares returns the pods that the label selects, if their logs are to be compared. A single pod is compared only for
+// JSON, whose form does not depend on the number of pods: a page about a single pod shows more than a comparison.
 func (c *reportConfig) compares(ctx context.Context) ([]pod, error) {
 	if c.cluster.selector == "" {
 		return nil, nil

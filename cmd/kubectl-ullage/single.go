@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// single is the one sidecar for a command: logs, check, pauses, open or report.
+// single selects the one pod and sidecar for a command such as logs, check or report.
 type single struct {
 	cluster   cluster
 	target    target // zero: a pod of a label

@@ -25,12 +25,12 @@ type answer struct {
 	err    error // not nil: status is missing
 }
 
-// survey queries many sidecars, for status and top.
+// survey queries many sidecars, for status, top and levels.
 type survey struct {
 	cluster     cluster
 	targets     []target // none: all pods that the flags select
 	json, watch bool
-	worstFirst  bool // sorted, and without ended pods
+	worstFirst  bool // the answers are sorted, and ended pods are left out
 	levels      bool // JSON has only the levels
 }
 
@@ -86,8 +86,8 @@ func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error
 	return pods, gone, nil
 }
 
-// run queries all sidecars. A named pod, or a pod of a named workload, always has an answer, whatever is wrong with
-// it. A selected pod has one if it has a sidecar or should have one.
+// run queries all sidecars. A named pod, or a pod of a named workload, always has an answer, whatever is wrong with it.
+// A pod that the flags select has an answer only if it has a sidecar or should have one.
 func (s *survey) run(ctx context.Context) ([]answer, error) {
 	pods, gone, err := s.pods(ctx)
 	if err != nil {

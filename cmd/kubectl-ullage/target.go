@@ -112,8 +112,8 @@ func (w *workload) template() map[string]any {
 	return t
 }
 
-// podsOf returns the pods of a workload, or nothing if it has no selector. Another workload may have pods with the
-// same labels.
+// podsOf returns the pods of a workload, or nothing if it has no selector. Pods of another workload with the same
+// labels are left out.
 func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
 	var selector labelSelector
 	if err := recode(w.spec["selector"], &selector); err != nil {
@@ -172,7 +172,7 @@ func (c cluster) labelled(ctx context.Context) ([]pod, error) {
 }
 
 // best returns the pod of a workload for a command that takes one pod: the oldest ready pod whose sidecar runs, or the
-// oldest ready pod without a sidecar. pods has at least one.
+// oldest ready pod without a sidecar. If there is no such pod, it is the pod that comes closest. pods must not be empty.
 func (c cluster) best(pods []pod, without bool) pod {
 	merit := func(p pod) (points int) {
 		found := c.sidecars(p)

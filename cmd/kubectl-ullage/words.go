@@ -36,7 +36,7 @@ func (c *cluster) targets(ctx context.Context) []string {
 	return c.names(ctx, "get", "pods", "--output=name")
 }
 
-// names returns the names that kubectl prints. Workloads have their kind in front, as in deploy/web. A failed
+// names returns the names that kubectl prints. The name of a workload begins with its kind, as in deploy/web. A failed
 // call yields no names, because a shell has no place for an error.
 func (c *cluster) names(ctx context.Context, args ...string) []string {
 	limit, cancel := context.WithTimeout(ctx, wordsTimeout)

@@ -221,7 +221,7 @@ func (c *adoptConfig) visit(g adopt.Guest, n int) (*visit, error) {
 	return v, nil
 }
 
-// report writes the page about the shipped lines, also after an interrupt.
+// report writes the page about the shipped lines, even after an interrupt.
 func (c *adoptConfig) report(ctx context.Context, visits []*visit, e cli.Env) error {
 	var dests []string
 	for _, v := range visits {

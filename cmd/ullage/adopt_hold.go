@@ -25,7 +25,7 @@ import (
 )
 
 // The process that holds the copy and the process that fetches it communicate through these files next to the
-// destination. Both run in one container, which no other connection reaches.
+// destination. Both run in one container and have no other way to reach each other.
 const (
 	overMark = ".over" // the adoption has ended, and the destination is complete
 	stopMark = ".stop" // the adoption is to end now
@@ -35,12 +35,12 @@ const (
 	// copyEvery is how often a fetch looks for newly shipped data.
 	copyEvery = time.Second
 
-	// reportEvery is the least time between two reports of a copy that grows. A report takes at most one part in
-	// reportShare of the time.
+	// reportEvery is the shortest time between two reports of a growing copy. Making the reports takes at most
+	// 1/reportShare of the time.
 	reportEvery = 5 * time.Second
 	reportShare = 20
 
-	// farewell is how long a fetch has to take the rest when the container is stopped.
+	// farewell is how long a fetch has to collect the rest of the copy when the container is stopped.
 	farewell = 5 * time.Second
 )
 
@@ -48,11 +48,11 @@ const (
 // kept.
 var errNotFetched = errors.New("the reader did not confirm that it has everything: fetch it again")
 
-// leaving has the flags for a container that ends with the adoption: how the copy leaves it.
+// leaving has the flags for a container that ends with the adoption: how the copy leaves the container.
 type leaving struct {
 	hold  time.Duration // 0: the destination can stay where it is
 	fetch bool          // hand over the copy of another process
-	now   bool          // the other process ends its adoption at once
+	now   bool          // make the other process end its adoption at once
 	who   bool          // only print the owner of the JVM
 }
 
@@ -207,17 +207,17 @@ func (l *leaving) take(ctx context.Context, dest string, e cli.Env) error {
 	return nil
 }
 
-// reporting keeps a report of a copy that grows in the copy itself, as [handover.Report]. So a reader has a report even
+// reporting keeps a report of a growing copy inside that copy, as [handover.Report], so that a reader has a report even
 // if the container ends before the adoption does.
 type reporting struct {
 	dest  string
 	begun time.Time
-	made  chan []byte // the result of the report that is being made; nil: none is
+	made  chan []byte // receives the report that is being made; nil: no report is being made
 	due   time.Time   // when the next report is to begin
 }
 
-// looks returns a function that waits until it is time to look at the destination again, and reports
-// whether the adoption has ended. The report is then that of the whole copy.
+// looks returns a function that waits until it is time to look at the destination again, and reports whether the
+// adoption has ended. If it has, the report in the destination covers the whole copy.
 func (r *reporting) looks(ctx context.Context) func() (over bool, err error) {
 	return func() (bool, error) {
 		over := exists(r.dest + overMark)
@@ -234,10 +234,11 @@ func (r *reporting) looks(ctx context.Context) func() (over bool, err error) {
 	}
 }
 
-// renew saves a report that has been made. If the next one is due, renew begins it. The last one is awaited.
+// renew saves a report that is finished and begins the next one if it is due. If last is set, renew makes the report of
+// the whole copy and waits for it.
 func (r *reporting) renew(ctx context.Context, last bool) {
 	if last {
-		r.end() // it may lack the end of the copy
+		r.end() // a report that is being made may lack the end of the copy
 	}
 	select {
 	case text := <-r.made:
@@ -264,8 +265,8 @@ func (r *reporting) begin(ctx context.Context) {
 	}()
 }
 
-// save replaces the report in the copy, unless the new one is empty. Without a report, the reader can make one of the
-// copy, so an error is ignored.
+// save replaces the report in the copy, unless the new one is empty. An error is ignored, because a reader who lacks
+// the report can make one from the copy.
 func (r *reporting) save(text []byte) {
 	r.made, r.due = nil, time.Now().Add(max(reportEvery, reportShare*time.Since(r.begun)))
 	if len(text) > 0 {

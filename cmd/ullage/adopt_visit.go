@@ -41,7 +41,7 @@ type visit struct {
 	answers atomic.Pointer[admin.Answers] // of the sidecar; nil before it begins
 	cancel  context.CancelFunc
 	done    chan struct{} // the sidecar has ended
-	err     error         // of the sidecar; read it when done is closed
+	err     error         // of the sidecar; valid once done is closed
 
 	adopted bool
 	gone    bool  // the JVM has ended
@@ -51,16 +51,16 @@ type visit struct {
 	waits   string // why lines are not becoming durable
 }
 
-// stops has the number of stops of a JVM's threads, and the longest of them. If a JVM stops more often between two
-// looks than a sidecar remembers, some stops are missing here; the report counts all.
+// stops has the number of stops of a JVM's threads, and the length of the longest stop. If a JVM stops more often
+// between two calls of add than a sidecar remembers, some stops are missing here, but not in the report.
 type stops struct {
 	n       int
 	longest float64     // seconds
 	last    admin.Pause // the latest of them
 }
 
-// add adds the pauses, the oldest first, that follow the last one. Their times do not tell which these are: the clock
-// may have been set back.
+// add adds those of the pauses that come after s.last. The pauses are sorted from oldest to newest. Their times alone
+// do not show which are new, because the clock may have been set back.
 func (s *stops) add(pauses []admin.Pause) {
 	known := 0
 	for i, p := range pauses {
@@ -78,8 +78,7 @@ func (s *stops) add(pauses []admin.Pause) {
 // shown stores the answers of the sidecar.
 func (v *visit) shown(a admin.Answers) { v.answers.Store(&a) }
 
-// start starts the sidecar. The sidecar ends with cancel, not with ctx, because the JVM is released only
-// after its end has been reported.
+// start starts the sidecar. The sidecar ends with v.cancel, not with ctx: the host decides when the JVM is released.
 func (v *visit) start(ctx context.Context, busy func(bool), log *slog.Logger) {
 	v.began, v.done = time.Now(), make(chan struct{})
 	v.client = attach.New(v.cfg.Levels.Attach, "")
@@ -134,7 +133,7 @@ func (v *visit) take(a *admin.Answers) {
 	}
 }
 
-// refusal returns the reason for which a JVM is not adopted and will not be, or nil.
+// refusal returns why the JVM has not been adopted and will not be, or nil if it may still be adopted.
 func (v *visit) refusal(a *admin.Answers) error {
 	if err := a.Ready(); errors.Is(err, statedir.ErrOwned) {
 		return fmt.Errorf("%s is being adopted already: %w", v.guest.JVM, err)
@@ -168,7 +167,7 @@ func (v *visit) end() error {
 	switch {
 	case err != nil && v.place.Holds():
 		err = fmt.Errorf("%w; the lines that were not shipped are in %s, and 'ullage adopt' of the same JVM continues there", err, v.place.Path)
-	case !errors.Is(v.refused, statedir.ErrOwned): // the lines that a sink lacks are in the destination
+	case !errors.Is(v.refused, statedir.ErrOwned): // lines that a sink has not received are in the destination
 		err = errors.Join(err, v.place.Remove())
 	}
 	v.place.Close()
@@ -252,7 +251,7 @@ func (h *host) end() error {
 	return errors.Join(bad...)
 }
 
-// notes write messages for people. On a terminal, the last line changes.
+// notes writes messages for people. On a terminal, the last line shows the progress and is overwritten.
 type notes struct {
 	mu   sync.Mutex
 	w    io.Writer

@@ -69,7 +69,7 @@ type checkConfig struct {
 	json bool
 }
 
-// flags declares the settings on fs. A duration as a time means that long before now.
+// flags declares the settings on fs. A duration means a time that long before now.
 func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
 	windowFlags(fs, &c.Since, &c.Until, now)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-// flagNames returns the names of the flags of all subcommands. In a sidecar's container, the variables are those of
-// 'run', and kubectl exec runs other subcommands there: these must not report the variables as misspelt.
+// flagNames returns the names of the flags of all subcommands. In a sidecar's container, environment variables set the
+// flags of 'run', and kubectl exec runs other subcommands there, which must not report these variables as misspelt.
 func flagNames() []string {
 	now, run := time.Now(), sidecar.DefaultConfig()
 	declare := []func(*flag.FlagSet){

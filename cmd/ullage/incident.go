@@ -64,10 +64,10 @@ error.
 const (
 	defaultArchive = "ullage-incident.zip"
 
-	// incidentWithin is how far the lines of an archive are from its time at most.
+	// incidentWithin is the default of --within: how far an archive's lines may be from --around.
 	incidentWithin = 5 * time.Minute
 
-	// maxSaid bounds the list of missing things on stderr. The archive has all.
+	// maxSaid bounds the list of missing things on stderr. The archive lists all of them.
 	maxSaid = 10
 )
 
@@ -184,7 +184,7 @@ func (c *incidentConfig) run(ctx context.Context, dest string, now time.Time, e 
 	return nil
 }
 
-// write writes what print writes to the place that --output names. The archive has lines of the log, so only its
+// write writes the output of print to the place that --output names. The archive has lines of the log, so only its
 // owner may read it.
 func (c *incidentConfig) write(stdout io.Writer, print func(io.Writer) error) error {
 	if c.output != "-" {

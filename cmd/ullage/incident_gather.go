@@ -35,7 +35,7 @@ const (
 	savePatience = 10 * time.Second
 	savePoll     = 100 * time.Millisecond
 
-	maxReason = 500 // bytes of what the reader of lines reports
+	maxReason = 500 // bytes that are kept of the errors from the reader of lines
 )
 
 // gathering collects the parts of an archive.
@@ -48,7 +48,7 @@ type gathering struct {
 
 	owner  owner.Destination
 	status *admin.Status // of the sidecar; nil: no sidecar answers
-	silent string        // why not
+	silent string        // why no sidecar answers
 	found  []string      // streams that have lines in the window
 }
 
@@ -126,7 +126,7 @@ func (g *gathering) dump(ctx context.Context, c *attach.Client, j attach.JVM, cm
 	})
 }
 
-// save makes the sidecar save the lines that it holds in hindsight, if they are of the window, and waits until they
+// save makes the sidecar save the lines that it holds in hindsight, if they may be in the window, and waits until they
 // are durable.
 func (g *gathering) save(ctx context.Context) error {
 	if g.status == nil || g.status.Hindsight == nil || g.status.Hindsight.Bytes == 0 || !g.status.Hindsight.Since.Before(g.until) {
@@ -137,7 +137,7 @@ func (g *gathering) save(ctx context.Context) error {
 	}
 	asked := time.Now()
 	_, err := control.NewCommand(outputs.Config{Attach: g.attach, Source: g.status.Source}).Save(ctx)
-	taken := time.Time{} // when all of them were seen to be appended
+	taken := time.Time{} // when the status first showed that all held lines had been appended; zero: not yet
 	for err == nil {
 		var st admin.Status
 		if st, _, err = g.owner.Status(ctx); err != nil {
@@ -160,10 +160,10 @@ func (g *gathering) save(ctx context.Context) error {
 	return nil
 }
 
-// check adds whether the durable copy is complete.
+// check adds the files that say whether the durable copy is complete.
 func (g *gathering) check(ctx context.Context) error {
 	cfg := check.Config{Since: g.since, Until: g.until, Formats: g.formats}
-	if names, err := cfg.Names(g.dir); err == nil { // saved lines may have a new stream
+	if names, err := cfg.Names(g.dir); err == nil { // the saved lines may be in a new stream
 		g.names = names
 	}
 	run := func(w io.Writer, asJSON bool, note func(check.Receiver) check.Receiver) error {
@@ -272,7 +272,7 @@ func printJSON(w io.Writer, text []byte) error {
 func (g *gathering) lines(ctx context.Context) error {
 	var streams []incident.Stream
 	for _, name := range g.found {
-		path := g.dir // of one stream
+		path := g.dir // the destination may be the directory of one stream
 		if g.names[0] != "." {
 			path = filepath.Join(g.dir, name)
 		}

@@ -14,18 +14,19 @@ import (
 )
 
 const (
-	// recentPoll is how often the sidecar is asked for the last stops. It shows 50 of them.
+	// recentPoll is how often the sidecar is asked for the last stops. Its answer has the last 50.
 	recentPoll = 200 * time.Millisecond
 
-	// judging is how long the sidecar may take to find out what a stop waited for: it samples each 5 s while logs are quiet.
+	// judging is how long the sidecar may take to find out what a stop waited for: it samples every 5 s while logs are
+	// quiet.
 	judging = 7 * time.Second
 
-	// unanswered is for how long the sidecar may not answer: it may be stalled, too, or start again.
+	// unanswered is how long the sidecar may fail to answer, because it may be stalled as well, or be restarting.
 	unanswered = time.Minute
 )
 
-// await waits for a stop of a JVM that is long enough, and until the sidecar has judged it. The archive is then
-// about the time of its end.
+// await waits for a long enough stop of a JVM and until the sidecar has judged that stop. The archive is then about the
+// time at which the stop ended.
 func (g *gathering) await(ctx context.Context) error {
 	if err := g.ask(ctx); err != nil {
 		return err

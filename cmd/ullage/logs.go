@@ -96,10 +96,10 @@ type logsConfig struct {
 	untilEOF bool
 }
 
-// defaultWithin is the longest distance of a line from the time of --around.
+// defaultWithin is the default of --within: how far a line may be from --around.
 const defaultWithin = 30 * time.Second
 
-// flags declares the settings on fs. A duration as --since means that long before now.
+// flags declares the settings on fs. A duration means a time that long before now.
 func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) { settings.Declare(fs, c.groups(now)) }
 
 // groups returns the flags under the titles of the help.
@@ -140,7 +140,7 @@ func untilEOFFlag(fs *flag.FlagSet, p *bool) {
 	fs.BoolVar(p, "until-eof", false, "exit as soon as stdin ends, because then nothing reads the output")
 }
 
-// windowFlags declares --since and --until. A duration means that long before now.
+// windowFlags declares --since and --until. A duration means a time that long before now.
 func windowFlags(fs *flag.FlagSet, since, until *time.Time, now time.Time) {
 	cli.TimeVar(fs, since, "since", now, "only lines at `T` or later: a duration before now, or a time")
 	cli.TimeVar(fs, until, "until", now, "only lines up to `T`, as for --since")

@@ -19,7 +19,7 @@ import (
 
 func inBucket(arg string) bool { return strings.HasPrefix(arg, bucket.Scheme) }
 
-// podsOf replaces each bucket among the sides of a comparison with the pods whose logs it has.
+// podsOf replaces each bucket among the sides of a comparison with the pods whose logs are in the bucket.
 func podsOf(ctx context.Context, sides []side) (all []side, err error) {
 	for _, s := range sides {
 		if !inBucket(s.input) {
@@ -37,9 +37,9 @@ func podsOf(ctx context.Context, sides []side) (all []side, err error) {
 	return all, nil
 }
 
-// readSide makes a report of an input of a comparison. Of a pod in a bucket, it reads the marks in which the
-// sidecar has noted what the log showed, unless they do not answer the question: then, it reads the log. As many logs
-// are read at the same time as logs has places.
+// readSide makes a report of an input of a comparison. For a pod in a bucket, it reads only the marks in which the
+// sidecar has noted what the log showed. If these marks do not answer the question, it reads the log. The capacity of
+// logs limits how many logs are read at the same time.
 func readSide(ctx context.Context, input string, cfg report.Config, logs chan struct{}) (*view.Report, error) {
 	if inBucket(input) && marksMayDo(cfg) {
 		if r, err := readMarks(ctx, input, cfg); err == nil || ctx.Err() != nil {
@@ -51,11 +51,11 @@ func readSide(ctx context.Context, input string, cfg report.Config, logs chan st
 	return readInputs(ctx, []string{input}, cfg)
 }
 
-// leastMarked is the shortest window that is answered by marks, which are about ten minutes each.
+// leastMarked is the shortest window for which marks are read instead of the log: a mark covers about ten minutes.
 const leastMarked = time.Hour
 
-// marksMayDo reports whether marks may answer the question: they know the suspected stalls only for the sidecar's
-// own floor, which is the default here.
+// marksMayDo reports whether marks may answer the question. The floor must be the default, because marks have the
+// suspected stalls only for the sidecar's own floor, which is taken to be the default.
 func marksMayDo(cfg report.Config) bool {
 	until := cfg.Until
 	if until.IsZero() {
@@ -64,14 +64,14 @@ func marksMayDo(cfg report.Config) bool {
 	return until.Sub(cfg.Since) >= leastMarked && cfg.Floor.Duration() == pause.DefaultFloor.Duration()
 }
 
-// readMarks makes a report of the marks of a pod. An error may mean that the marks do not answer the question.
+// readMarks makes a report from the marks of a pod. An error may mean that the marks do not answer the question.
 func readMarks(ctx context.Context, input string, cfg report.Config) (*view.Report, error) {
 	dir, err := os.MkdirTemp("", "ullage-report-")
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the marks of a bucket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // the report names directories so
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // the report uses names without symbolic links
 		return nil, err
 	}
 	containers, logs, err := bucket.FetchMarks(ctx, input, clock.Window{Since: cfg.Since, Until: cfg.Until}, dir)

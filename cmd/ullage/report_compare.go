@@ -19,8 +19,8 @@ import (
 // versus is the word between two groups of inputs.
 const versus = "vs"
 
-// How much is read at the same time. A log takes about 20 MiB. The marks of a pod take little, and a server that is far
-// away takes long to send each of their many objects.
+// Limits on how much is read at the same time. Reading a log takes about 20 MiB of memory. The marks of a pod take
+// little memory, but they are many objects, and a distant server takes long to send each one.
 const (
 	mostReaders = 4  // logs
 	mostPods    = 32 // inputs
@@ -30,7 +30,7 @@ const (
 type side struct {
 	input string
 	group string // empty: there are no groups
-	name  string // as the comparison shows it; empty: as the report does
+	name  string // the name that the comparison shows; empty: the name in the report
 }
 
 // sidesOf returns the inputs with their groups.

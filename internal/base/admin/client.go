@@ -44,7 +44,7 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 	return body, st, nil
 }
 
-// Recent asks for a [Recent] and returns the answer as it is.
+// Recent asks for a [Recent] and returns the answer undecoded.
 func (c Client) Recent(ctx context.Context) ([]byte, error) { return c.get(ctx, "/recent") }
 
 // get sends one request and returns the answer.

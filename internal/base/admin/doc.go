@@ -13,13 +13,13 @@
 //
 // The injector serves the same paths, except /recent and the page.
 //
-// The listener is open to the pod's network, so it serves only read-only data. The only log
-// content that it serves are the kinds of pauses, and an excerpt of the line that fired a
-// trigger. Its use of memory and descriptors is bounded, whatever the number of clients: at most
-// [Config].Connections are open; at most four requests for metrics, by far the largest answer,
-// are served at a time; and header, request, answer and idle connection each have a deadline. At
-// the limit, a new connection closes the longest idle one, so a client that holds connections
-// cannot lock out a probe. There is no profiler and no handler on a default mux.
+// The listener is open to the pod's network, so it serves only read-only data. The only log content
+// that it serves are the kinds of pauses, and an excerpt of the line that fired a trigger. Its use
+// of memory and descriptors is bounded, whatever the number of clients: at most
+// [Config].Connections connections are open; at most four requests for metrics, by far the largest
+// answer, are served at a time; and header, request, answer and idle connection each have a
+// deadline. At the limit, a new connection closes the longest idle one, so a client that holds
+// connections cannot lock out a probe. There is no profiler and no handler on a default mux.
 //
 // The page loads nothing else: its Content-Security-Policy forbids that. While the page is
 // visible, it requests /status and /recent, one after the other, over one connection.
