@@ -1,4 +1,4 @@
-// Package names says which names Kubernetes accepts, and how much foreign text is shown.
+// Package names says which names Kubernetes accepts and how much untrusted text is shown.
 package names
 
 import "regexp"
@@ -6,15 +6,15 @@ import "regexp"
 // ServiceAccountDir is where a kubelet puts the credentials of a pod's service account.
 const ServiceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Bounds on foreign text that is logged, reported or sent: MaxName for the name of an object,
+// Bounds on untrusted text that is logged, reported or sent: MaxName for the name of an object,
 // MaxText for text from another server or a file.
 const (
 	MaxName = 253
 	MaxText = 1024
 )
 
-// subdomain matches a name that an API server accepts for most objects, and label a name for a
-// namespace or a Service.
+// subdomain matches the names that an API server accepts for most objects. label matches the names of
+// namespaces and Services.
 var (
 	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	label     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)

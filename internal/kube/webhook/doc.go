@@ -1,14 +1,14 @@
 // Package webhook is the injector's server. It reads an API server's review of a
-// new pod, calls a pure function that decides, and answers. Package certs
-// provides the server's certificate.
+// new pod, gets the decision from a pure function, and answers the review. Package
+// certs provides the server's certificate.
 //
 // # Answers
 //
 // A failing injector must not stop a pod from starting, and a person should learn why a pod has no sidecar.
 // So the server gives a valid answer whenever it can: allowed, with an admission warning, or denied if
 // DenyOnError is set. The table lists what an API server (1.34) does with each answer. If there is no valid
-// answer, it continues under failurePolicy Ignore, with a record only in its audit log. Under Fail, it
-// refuses the pod and quotes the text.
+// answer, the API server continues under failurePolicy Ignore, with a record only in its audit log. Under
+// Fail, it refuses the pod and quotes the text of the HTTP error.
 //
 //	the request                          the answer                     what the API server does
 //	a review of a pod's creation         200, allowed, patch, warnings  applies the patch, shows the warnings

@@ -317,7 +317,7 @@ func answered(result string, res *admissionv1.AdmissionResponse) reply {
 		TypeMeta: metav1.TypeMeta{APIVersion: reviewVersion, Kind: reviewKind}, Response: res}}
 }
 
-// send writes the reply. It ignores write errors: the API server is gone then.
+// send writes the reply. It ignores write errors, which mean that the API server is gone.
 func send(w http.ResponseWriter, rep reply) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if rep.answer == nil {

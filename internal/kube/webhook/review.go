@@ -72,8 +72,8 @@ func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference)
 // head has the fields that an answer to an unreadable review needs.
 type head struct{ apiVersion, kind, uid string }
 
-// answerable reports whether an answer to the API server is possible. The answer to another
-// version is assumed to look like an answer of v1, as it did in the versions before v1.
+// answerable reports whether an answer to the API server is possible. The answer to a review of
+// another version is assumed to have the form of v1, as in the versions before v1.
 func (h head) answerable() bool {
 	return h.kind == reviewKind && strings.HasPrefix(h.apiVersion, admissionv1.GroupName+"/") && h.uid != ""
 }

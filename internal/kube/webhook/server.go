@@ -21,7 +21,7 @@ import (
 // The deadlines of one connection. An API server waits at most 30 s for an
 // answer and sends a review without a pause.
 const (
-	readHeaderTimeout = 3 * time.Second // and the TLS handshake
+	readHeaderTimeout = 3 * time.Second // also for the TLS handshake
 	readTimeout       = 5 * time.Second
 	writeTimeout      = 30 * time.Second
 	// An API server closes an idle connection after 90 s. This server must not close

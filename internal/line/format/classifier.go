@@ -83,8 +83,8 @@ func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 func (c *Classifier) ofApplication() bool { return c.last != Auto && c.last != UL }
 
 // Whole returns how many bytes of data, which consists of lines, can be classified before more
-// data arrives. It leaves out the last line if that is the first of JUL's two lines and there
-// are other lines. It looks at the last line only if the last header was JUL's.
+// data arrives. It leaves out the last line if that line is the first of JUL's two lines, unless
+// data has no other line. It looks at the last line only if the last header was JUL's.
 func (c *Classifier) Whole(data []byte) int {
 	if c.last != JUL || len(data) == 0 {
 		return len(data)
@@ -225,7 +225,7 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 }
 
 // Begins reports whether a line that is not UL may be taken for the first line of a record.
-// The further lines of a record must not look like that.
+// The further lines of a record must not look like a first line.
 func Begins(line []byte) bool {
 	var at stamp
 	_, ok := parse(line, nil, &at)

@@ -18,8 +18,8 @@ type object struct {
 }
 
 // parseJSON returns the header of a line that begins with an object. An object that does not
-// end in the line is a header only if the line shows its level. A number is a level only next to
-// a date, since other objects have numbered levels as well.
+// end in the line is a header only if the line shows its level. A number is a level only in an
+// object that also has a date, since other objects have numbered levels as well.
 func parseJSON(line []byte, at *stamp) (h header, ok bool) {
 	o := object{text: line, at: at}
 	end, whole := o.members(1, "")
@@ -139,7 +139,7 @@ func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 		if within == "instant" {
 			o.nanos(value)
 		}
-	case "timestampSeconds": // before timestampNanos: the date is not complete yet
+	case "timestampSeconds": // timestampNanos follows, so the date is not complete yet
 		if within == "" && !o.dated {
 			o.date(value, quoted)
 		}

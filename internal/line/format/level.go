@@ -6,7 +6,7 @@ import "github.com/ullage/ullage/internal/line/ul"
 const maxLevel = len("EMERGENCY")
 
 // levelOf returns the level of a name in upper-case letters, or Unknown. The names are
-// those of SLF4J, Log4j, JUL and syslog. CONFIG is information, as in jul-to-slf4j.
+// those of SLF4J, Log4j, JUL and syslog. CONFIG becomes Info, as in jul-to-slf4j.
 func levelOf(word []byte) ul.Level {
 	switch string(word) {
 	case "INFO", "NOTICE", "CONFIG":

@@ -270,8 +270,8 @@ func group(line []byte, i int) (content []byte, end int) {
 	return nil, 0
 }
 
-// trim returns text[i:] without the spaces and escapes around it. It keeps trailing
-// spaces after more than one word, which is not a level.
+// trim returns text[i:] without the spaces and escapes around it. If the text has several
+// words, trim keeps the trailing spaces: such a text is not a level anyway.
 func trim(text []byte, i int) []byte {
 	i = skipSpace(text, i)
 	end := i
@@ -299,8 +299,8 @@ func skipSpace(line []byte, i int) int {
 	}
 }
 
-// skipEscapes returns the offset after escapes at line[i] that color text, such as
-// ESC [ 0 ; 3 9 m.
+// skipEscapes returns the offset after the escape sequences at line[i] that set a color,
+// such as ESC [ 0 ; 3 9 m.
 func skipEscapes(line []byte, i int) int {
 	for i+2 < len(line) && line[i] == escape && line[i+1] == '[' {
 		end := i + 2

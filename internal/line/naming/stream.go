@@ -11,7 +11,7 @@ import (
 // which the lines were withheld.
 const DetailSuffix = "+detail"
 
-// lostFound is a directory of ext4 in the root of a volume, so it can't be a
+// lostFound is a directory that ext4 creates in the root of a volume, so it can't be a
 // stream's.
 const lostFound = "lost+found"
 
@@ -22,10 +22,10 @@ func Valid(name string) bool {
 		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// StreamOf returns the stream of a file name: the name without the suffix
-// that HotSpot appends to an archive, a dot and one to three digits (its
-// filecount is at most 1,000). JDK 8 also numbers the file that it is writing,
-// NAME.0.current and removes the last part when the file is full. An output
+// StreamOf returns the stream of a file name: the name without an archive's
+// suffix. HotSpot appends a dot and one to three digits to the name of an archive
+// (its filecount is at most 1,000). JDK 8 also numbers the file that it is writing,
+// as NAME.0.current; it removes ".current" when the file is full. An output
 // whose own name has such a suffix can't be distinguished from an archive. Files
 // that are not logs have no archives: each of them is a stream. The events of
 // successive JVMs with the same process number are one stream.
@@ -63,8 +63,8 @@ func IsEvents(stream string) bool {
 }
 
 // EventsOf returns the stream of a file that the sidecar itself writes events to: events-PID.log
-// for events-PID-MS.log and events-PID-MS-N.log, where MS is in milliseconds since the epoch and N
-// is another number. See package ring.
+// for events-PID-MS.log and events-PID-MS-N.log, where MS is a time in milliseconds since the epoch
+// and N is another number. See package ring.
 func EventsOf(name string) (stream string, ok bool) {
 	base, isLog := strings.CutSuffix(name, ".log")
 	rest, isEvents := strings.CutPrefix(base, "events-")

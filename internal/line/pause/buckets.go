@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Buckets divides durations into buckets whose width grows with the duration, as HdrHistogram does:
-// its value is the binary logarithm of how many buckets of equal width there are for each power of two.
-// Durations below two such numbers of nanoseconds have a bucket each.
+// Buckets divides durations into buckets whose width grows with the duration, as HdrHistogram does.
+// With a Buckets of b, the durations between a power of two and the next share 1<<b buckets of equal
+// width. Each duration below 2<<b nanoseconds has a bucket of its own.
 type Buckets uint8
 
 // Of returns the number of the bucket of a duration. A negative duration is in bucket 0.

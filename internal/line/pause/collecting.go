@@ -13,11 +13,11 @@ type collecting struct {
 type progress struct {
 	last     Kind // Pause or Concurrent: the event that the next CPU times belong to
 	workers  int
-	ended    bool // it is complete, except for lines that directly follow its last line
+	ended    bool // it has ended, but a few more lines about it may follow
 	cycle    bool // it has concurrent parts
 	during   int64
 	promoted int64
-	seen     bool // sizes of the old generation were seen
+	seen     bool // promoted was read or, with ZGC, during
 }
 
 // takeGC handles an event with the number of a collection.

@@ -65,7 +65,7 @@ type Collection struct {
 	Paused     time.Duration // the sum of all pauses
 	Concurrent time.Duration // the sum of its concurrent phases, which may overlap
 
-	Heap      Heap // from the first line with a size to the last
+	Heap      Heap // Before is from the first line with sizes, After from the last
 	Metaspace Heap
 	Old       Heap  // of the old generation; only Serial, Parallel and CMS show its size
 	Live      int64 // bytes that ZGC found in use in the whole heap, or in the collected generations; -1: unknown

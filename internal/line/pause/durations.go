@@ -58,9 +58,10 @@ func (d *Durations) All() iter.Seq2[time.Duration, uint64] {
 //
 //	5:612,3*14,1
 //
-// The number before the colon is the [Buckets]. The others are the distances of the buckets that are not
-// empty, each from the bucket before it, and after a star the count, unless it is 1. The buckets are
-// the finest for which the text is short enough. If none is, the shortest durations are counted as longer.
+// The number before the colon is the [Buckets]. After it, each bucket that is not empty has an item: its
+// distance from the bucket in the previous item and, after a star, its count, unless that is 1. The buckets are
+// the finest for which the text is short enough. If even the coarsest are not, the shortest durations are
+// counted as longer ones.
 func (d *Durations) String() string {
 	for b := finest; b > coarsest; b-- {
 		if text := d.text(b, 0); len(text) <= MaxDurationsText {
@@ -74,7 +75,7 @@ func (d *Durations) String() string {
 	}
 }
 
-// text counts the durations of the buckets before first in first.
+// text is [Durations.String] with the given Buckets. It adds the counts of the buckets before first to first.
 func (d *Durations) text(b Buckets, first int) string {
 	coarse := map[int]uint64{}
 	for middle, n := range d.All() {

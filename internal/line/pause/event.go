@@ -78,7 +78,7 @@ type Event struct {
 
 	// For CPU. HotSpot prints hundredths of a second. User and Sys are sums over all threads of
 	// the process, so they can exceed Real. A Pause or Concurrent of JDK 8 may have the times in
-	// its own line. Timed is set then, and for each CPU.
+	// its own line. Timed is set for such an event and for each CPU.
 	User, Sys, Real time.Duration
 	Timed           bool
 

@@ -8,18 +8,18 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Figures sum up what the log of a JVM showed in some time. The zero value has nothing.
+// Figures sum up what the log of a JVM showed in a period. The zero value has nothing.
 type Figures struct {
-	// Since and Until are when the first and the last line were written that the figures are
-	// about, in UTC.
+	// Since and Until are when the first and the last line of the period were written, in
+	// UTC.
 	Since, Until time.Time
 
-	Span       time.Duration // for how long the JVM ran in this time
+	Span       time.Duration // for how long the JVM ran in the period
 	Stopped    time.Duration // the sum of all stops
 	Longest    time.Duration // the longest stop
 	Reaching   time.Duration // the longest time to safepoint
 	Allocated  int64         // bytes
-	Allocating time.Duration // the time in which they were allocated
+	Allocating time.Duration // the time in which Allocated was allocated
 	Heap       int64         // bytes in use after the last collection; 0: unknown
 	Full       uint64        // full collections
 	Suspected  uint64        // stops with any suspicion
@@ -45,10 +45,10 @@ const (
 	keyLost       = "lost"
 	keyRun        = "run"
 	keyMixed      = "mixed"
-	keyStops      = "stops" // the text goes on in stops2, stops3 and so on
+	keyStops      = "stops" // the text continues in stops2, stops3 and so on
 )
 
-// pieceBytes is how much of the stops a field has, which is less than the longest value of a mark.
+// pieceBytes bounds the text of the stops in one field. It is less than the longest value of a mark.
 const pieceBytes = 250
 
 // keyOf returns the key of a piece of the stops, counted from 0.
@@ -142,7 +142,7 @@ func ReadFigures(get func(key string) string) (f Figures, ok bool) {
 	return f, ok && !f.Until.Before(f.Since)
 }
 
-// Bounds on a figure, which many of them together do not overflow.
+// Bounds on a figure, so that the sum of many figures does not overflow.
 const (
 	maxFigure = 10 * 366 * 24 * time.Hour
 	maxNumber = 1 << 56

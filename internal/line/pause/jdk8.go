@@ -186,7 +186,7 @@ func (o *jdk8) leave(text, rest []byte) {
 	o.report(length)
 }
 
-// report reports the pause that has ended and its record's other events of the collection.
+// report reports the pause that has ended and the other events of its collection in the record.
 func (o *jdk8) report(length time.Duration) {
 	p := &o.pause
 	of := p.end()

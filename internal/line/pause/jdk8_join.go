@@ -13,7 +13,7 @@ type old struct {
 	last   int64 // number of the last pause; -1: none yet
 	cycle  int64 // number of the concurrent cycle in progress; -1: none
 	over   bool  // ... and only its cleanup may follow
-	within bool  // the next events belong to the pause with the number last
+	within bool  // the next events belong to the pause whose number is in last
 }
 
 // newOld returns an old that is ready for any line of a stream, the first or a later one.

@@ -102,7 +102,7 @@ func (p *oldPause) enter(rest []byte) part {
 	return other
 }
 
-// failure reads any text in parentheses inside a pause. Only failures matter.
+// failure notes a failure that a text in parentheses, anywhere in a pause, reports. It ignores other texts.
 func (p *oldPause) failure(text []byte) {
 	switch string(text) {
 	case "promotion failed", "concurrent mode failure", "concurrent mode interrupted", "to-space exhausted", "to-space overflow":
@@ -150,8 +150,8 @@ func (p *oldPause) sizes(in part, h Heap, coarse bool) {
 	}
 }
 
-// end completes the pause at the end of its record. It returns to which collection the pause
-// belongs.
+// end completes the pause at the end of its record. It returns which collection the pause
+// belongs to.
 func (p *oldPause) end() whose {
 	if p.g1 {
 		p.collector = G1
@@ -192,7 +192,7 @@ func (p *oldPause) appendName(name []byte) []byte {
 		name = append(name, "Young (Mixed)"...)
 	case p.g1:
 		name = append(name, "Young (Normal)"...)
-	case p.used: // CMS up to JDK 6: an initial mark or a remark, which the line does not tell apart
+	case p.used: // CMS up to JDK 6: an initial mark or a remark; the line does not show which
 		return append(name, "CMS"...)
 	default:
 		name = append(name, "Young"...)

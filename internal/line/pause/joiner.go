@@ -16,7 +16,7 @@ type Handlers struct {
 	Wait       func(*Wait)       // a thread waited for memory, or for an object to be moved
 	Stop       func(*Stop)       // the application was stopped
 	Collection func(*Collection) // a collection has ended
-	Unread     func()            // a pause of JDK 8 has begun, but its end is lost or has an unknown form: it is in no other record
+	Unread     func()            // a pause of JDK 8 has begun, but its end is lost or has an unknown form; no other function receives it
 
 	// Clock receives the time that the current line shows, and may correct it.
 	Clock func(*Clock)
@@ -168,11 +168,11 @@ func (j *Joiner) take(e *Event) {
 	}
 }
 
-// takeSafepoint makes one Stop of a safepoint and the pauses in it, which are as many of the
-// latest pauses as fit into its time.
+// takeSafepoint makes one Stop of a safepoint and the pauses in it. It assumes that these are the
+// latest pauses, as many as fit into the safepoint's time.
 func (j *Joiner) takeSafepoint(e *Event) {
 	s, name := &j.out.stop, j.name(e.Name)
-	shared := len(e.Name) == 0 // JDK 9 to 12 run all waiting operations in one safepoint, that of the first
+	shared := len(e.Name) == 0 // JDK 9 to 12 run all waiting operations in the safepoint of the first one
 	if shared && j.entered != nil {
 		name = j.entered
 	}

@@ -34,8 +34,8 @@ var using = map[string]Collector{
 }
 
 // actions are the lower-case names of pauses and concurrent phases, up to the first bracket. If
-// the name of a young pause is followed by a group in brackets that is also an action, that is
-// the more precise action.
+// the name of a young pause is followed by a group in brackets that is also an action, the group
+// is the pause's action, because it is more precise.
 var actions = index("young", "full", "remark", "cleanup", "initial mark", "mixed",
 	"concurrent start", "prepare mixed",
 	"mark start", "mark end", "relocate start",
@@ -169,9 +169,9 @@ func operationOf(name []byte) string {
 	return Other
 }
 
-// name is a name in the log, as a string that is allocated once. It has the action and cause
-// that the text means as the name of a collection, and the operation that it means as the name
-// of an operation.
+// name is a name in the log, as a string that is allocated once. action and cause are right if
+// text is the name of a collection, and operation is right if text is the name of a VM
+// operation.
 type name struct{ text, action, cause, operation string }
 
 // name returns the name with the text.

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxPrefix = 1024 // bytes of decorations that ul takes
+	maxPrefix = 1024 // bytes of decorations that ul accepts
 	maxName   = 128  // bytes; no JDK has a longer name
 	maxValue  = 256  // bytes of the value of an Init
 )

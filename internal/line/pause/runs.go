@@ -18,7 +18,7 @@ type runs struct {
 	passed  time.Duration // uptime of the event before the one whose uptime passed the end of the previous run; -1: no uptime has
 	fell    bool          // a collection number repeated, in a log without uptimes
 	wentOn  bool          // ... and a higher number than ever followed
-	swaps   int           // consecutive runs that seem to continue the run before their previous run
+	swaps   int           // consecutive runs, each of which seems to continue the last run but one
 	number  int64         // the highest number of a collection in the previous run; -1: there is none
 	failed  bool          // a thread got no memory from Shenandoah, and the pause that makes room has not come yet
 	done    int64         // one more than the highest number of a collection that a pause has ended; 0: none yet
@@ -71,9 +71,9 @@ func (j *Joiner) resumes(e *Event) bool {
 	return goesOn && j.clock.Uptime >= j.runs.before
 }
 
-// mostSwaps is how many consecutive runs must seem to continue the run before their previous run.
-// A JVM that crashes repeatedly at the same uptimes, and logs two lines each time, may look like
-// that by chance.
+// mostSwaps is how many consecutive runs must each seem to continue the last run but one, before
+// two JVMs are assumed to write in turns. Fewer such runs may occur by chance, if a JVM crashes
+// repeatedly at the same uptimes and logs two lines each time.
 const mostSwaps = 4
 
 // swapped takes the uptime of the next event, and whether that uptime falls back, which begins a

@@ -3,12 +3,12 @@ package pause
 import "time"
 
 const (
-	// FiguresTime is the time that one set of [Figures] of a [Tally] is about, as long as its log has
+	// FiguresTime is the period that the [Figures] of a [Tally] cover, as long as the log has
 	// lines.
 	FiguresTime = 10 * time.Minute
 
 	// figuresPause is how long a Tally waits after it has passed on figures: a log that is read
-	// much faster than it was written has fewer figures, each about a longer time.
+	// much faster than it was written has fewer figures, each of which covers a longer period.
 	figuresPause = 5 * time.Second
 )
 
@@ -24,7 +24,7 @@ type Tally struct {
 	run       int           // the number of the last JVM in the log
 	last      Clock         // of the latest record of the run
 	collected Clock         // the end of the last collection of the run
-	ahead     time.Duration // of the span, after last
+	ahead     time.Duration // how much of the span is after last
 	read      time.Time     // when the last record was read
 	passed    time.Time     // when figures were passed on
 }
@@ -33,7 +33,7 @@ type Tally struct {
 // being a stall.
 func NewTally(floor Floor, pass func(*Figures)) *Tally { return &Tally{floor: floor, pass: pass} }
 
-// see receives the time of a record: as the log has it, and on the clock of the caller, which reads now.
+// see receives the time of a record: c is from the log, and at is on the caller's clock, whose current time is now.
 func (t *Tally) see(c Clock, at, now time.Time) {
 	t.read = now
 	step := max(0, since(t.last, c)-t.ahead)
@@ -53,8 +53,8 @@ func (t *Tally) see(c Clock, at, now time.Time) {
 	}
 }
 
-// turn begins new figures at an event. It returns what they begin with: the time of the event, which is
-// never in the future, and the time since the event before.
+// turn begins new figures at an event, unless figures were passed on just before. It returns the time of the
+// event, which is never in the future, and how much of step belongs to the current figures.
 func (t *Tally) turn(at time.Time, step time.Duration, now time.Time) (time.Time, time.Duration) {
 	if at.After(now) {
 		at = now
@@ -71,7 +71,7 @@ func (t *Tally) turn(at time.Time, step time.Duration, now time.Time) (time.Time
 	switch {
 	case back:
 		*s = Figures{Since: at, Until: at}
-	case idle: // nothing happened for so long, which does not belong to what follows
+	case idle: // nothing happened for so long: the idle time has figures of its own
 		s.Until, s.Span, step = at, step, 0
 		t.end()
 	}
@@ -90,8 +90,8 @@ func since(from, to Clock) time.Duration {
 	return max(0, to.Wall.Sub(from.Wall))
 }
 
-// Run receives the run of the following records, whose first one was written at the time at on the caller's clock,
-// which reads now.
+// Run receives the run of the following records. The first of them was written at the time at on the caller's clock,
+// whose current time is now.
 func (t *Tally) Run(r *Run, at, now time.Time) {
 	t.collected = Clock{}
 	t.mixed = t.mixed || r.Mixed
@@ -102,7 +102,7 @@ func (t *Tally) Run(r *Run, at, now time.Time) {
 	if r.Started { // at uptime 0
 		at, first = at.Add(-first.Uptime), first.Minus(first.Uptime)
 	}
-	if t.any { // figures are of one JVM
+	if t.any { // figures are about one JVM
 		t.end()
 	}
 	t.run, t.last, t.ahead = r.Number, first, 0
@@ -157,8 +157,8 @@ func (t *Tally) Collection(c *Collection, at, now time.Time) {
 // Lost adds lines that the JVM dropped.
 func (t *Tally) Lost(lines uint64) { t.sum.Lost += lines }
 
-// Idle passes on the figures of a log without new records once they are about [FiguresTime]. now is the current time on
-// the caller's clock. heard is when a line was last read that the JVM of the last record has written, or zero.
+// Idle passes on the figures of a log without new records once they cover [FiguresTime]. now is the current time on
+// the caller's clock. heard is when the latest line of the JVM of the last record was read, or zero.
 func (t *Tally) Idle(heard, now time.Time) {
 	s := &t.sum
 	more := heard.Sub(t.read)
@@ -182,7 +182,7 @@ func (t *Tally) Flush() {
 	}
 }
 
-// end passes on the figures. The next ones begin when they end.
+// end passes on the figures. The next figures begin at the time at which these end.
 func (t *Tally) end() {
 	t.sum.Run = t.run
 	if t.mixed {

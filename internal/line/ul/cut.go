@@ -24,7 +24,7 @@ type Cuts struct {
 // line itself to the latest of the other lines: 0 if it is unknown, and never negative.
 func (c *Cuts) Find(line []byte, class Class) (lost time.Duration, found bool) {
 	clock := c.clock
-	// Many lines have the clock of the line before them.
+	// Many lines begin with the same clock field as the line before them.
 	if c.width == 0 || !bytes.HasPrefix(line, c.prev[:c.width]) {
 		if clock = clockAt(line); clock != strangeShape {
 			c.clock, c.width = clock, bytes.IndexByte(line, ']')+1

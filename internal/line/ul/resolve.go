@@ -103,7 +103,7 @@ func isHostname(fields []field, level bool) bool {
 	switch fields[0].shape {
 	case numberShape: // only if pid and tid follow
 		return len(fields) > 2 && fields[1].shape == numberShape && fields[2].shape == numberShape
-	case wordShape: // the last word without a level is the tags
+	case wordShape: // in a prefix without a level, the last word is the tags
 		return level || len(fields) > 1
 	case emptyShape, tagsShape, strangeShape:
 		return false

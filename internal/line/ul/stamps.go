@@ -71,7 +71,7 @@ func secondsLen(text []byte) int {
 	}
 	switch end := digits(text, i+1); {
 	case end > i+len(".126") && end < len(text) && text[end] == text[i]:
-		return i + len(".126") // and the uptime of another thread
+		return i + len(".126") // the uptime of another thread follows directly
 	case end >= i+len(".126") && end <= i+len(".123456789"):
 		return end
 	}

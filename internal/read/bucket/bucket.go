@@ -71,11 +71,11 @@ func Pods(ctx context.Context, text string) (all []Pod, err error) {
 
 var errNone = errors.New("no segment is there for this URL")
 
-// ErrNoRoom is the reason of [Fetch] if the segments are larger than what their file system has free.
+// ErrNoRoom is the error of [Fetch] if the segments are larger than the free space of the file system.
 var ErrNoRoom = errors.New("no room for the segments of a bucket")
 
-// Fetch writes the segments that the URL of a bucket selects below dir, which must be empty. It leaves
-// out segments all of whose lines are known to be outside the window, but no marks and no crash reports. It
+// Fetch writes the segments that the URL of a bucket selects below dir, which must be empty. Except for marks
+// and crash reports, it leaves out segments all of whose lines are known to be outside the window. It
 // returns the directory of each container, which has a directory for each of its streams. If a
 // segment cannot be read to its end, or if the file system of dir has no room for all segments, Fetch fails.
 // Fetch calls tell, unless it is nil, before each segment.
@@ -92,7 +92,7 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 		return nil, err
 	}
 	var before s3.Object
-	var highest uint64 // number of the segments of its stream
+	var highest uint64 // the highest number of a fetched segment of this stream
 	over := false      // the segments with higher numbers are later than the window
 	for o, err := range wanted(ctx, r, window.Since, always) {
 		if err != nil {
@@ -132,15 +132,15 @@ func Fetch(ctx context.Context, text string, window clock.Window, dir string, te
 	return containers, nil
 }
 
-// ErrMarks is the reason of [FetchMarks] if there are no marks, or too many.
+// ErrMarks is the error of [FetchMarks] if there are no marks, or too many.
 var ErrMarks = errors.New("no marks, or too many")
 
 // maxMarks bounds the marks of a pod, in bytes of the bucket: a day has some 100 KiB.
 const maxMarks = 8 << 20
 
-// FetchMarks is like [Fetch], but writes only marks: those of the window, and more of the time around it. For the directory
-// of each container that has a JVM's log, logs says when the first and the last segment of a log were begun that may be in
-// the window.
+// FetchMarks is like [Fetch], but writes only marks: all marks of the window, and some from the time around it. For
+// the directory of each container that has a JVM's log, logs says when two segments were begun: the first and the last
+// of the logs' segments that may have lines of the window.
 func FetchMarks(ctx context.Context, text string, window clock.Window, dir string) (containers []string, logs map[string]clock.Window, err error) {
 	r, err := s3.OpenBucket(text)
 	if err != nil {
@@ -183,7 +183,7 @@ func FetchMarks(ctx context.Context, text string, window clock.Window, dir strin
 	return containers, logs, nil
 }
 
-// around returns the window with one more time in it.
+// around returns the window, extended to include one more time.
 func around(w clock.Window, at time.Time) clock.Window {
 	if w.Since.IsZero() || at.Before(w.Since) {
 		w.Since = at
@@ -197,14 +197,14 @@ func around(w clock.Window, at time.Time) clock.Window {
 // late is how long after the window a mark about it may be written.
 const late = pause.FiguresTime + time.Minute
 
-// size returns how many bytes the segments have that are expected to be fetched.
+// size returns the total size, in bytes, of the segments that are expected to be fetched.
 func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, err error) {
 	var before s3.Object
 	for o, err := range wanted(ctx, r, window.Since, always) {
 		if err != nil {
 			return 0, err
 		}
-		// Sizes are the server's word: they neither lower the sum nor overflow it.
+		// Sizes come from the server and are not trusted: they must neither lower the sum nor overflow it.
 		if expects(before, o, window.Until) {
 			sum += min(max(0, o.Segment.Size), math.MaxInt64-sum)
 		}
@@ -213,8 +213,8 @@ func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, er
 	return sum, nil
 }
 
-// expects reports whether a segment is expected to be fetched, given the object before it: usually, the first segment of
-// a stream that was begun after the window shows that the others are later.
+// expects reports whether a segment is expected to be fetched, given the object before it. The first segment of a stream
+// that was begun after the window is still fetched; its dates usually show that the rest of the stream is later.
 func expects(before, o s3.Object, until time.Time) bool {
 	return !sameStream(before, o) || !later(before, until)
 }
@@ -230,7 +230,7 @@ func always(stream string) bool {
 	return stream == mark.Stream || naming.KindOf(stream) == naming.KindCrash
 }
 
-// past reports whether the dates in a segment show a reader of the stream that the rest of it is later than until.
+// past reports whether the dates in a segment show that the rest of the stream is later than until.
 // A line without a date shows nothing: earlier segments may show when it was written.
 func past(seg segment.Info, until time.Time) (bool, error) {
 	dates := clock.Dating{Class: format.New(format.UL), Window: clock.Window{Until: until}, Timed: true}
@@ -253,8 +253,8 @@ func past(seg segment.Info, until time.Time) (bool, error) {
 	return false, nil
 }
 
-// checkRoom fails before the first segment is fetched: all of them may take hours, and fill a file system that others
-// use.
+// checkRoom fails if the file system of dir has fewer than need bytes free. It is called before segments are fetched,
+// because fetching them may take hours and fill a file system that others use.
 func checkRoom(dir string, need int64) error {
 	var st unix.Statfs_t
 	if err := kernel.Retry(func() error { return unix.Statfs(dir, &st) }); err != nil {
@@ -299,8 +299,8 @@ func sameContainer(a, b s3.Object) bool {
 
 func sameStream(a, b s3.Object) bool { return sameContainer(a, b) && a.Stream == b.Stream }
 
-// fetch downloads one segment into the directory of its container and returns the path of its file. The time of the
-// upload is the time of the file: no line in it is newer.
+// fetch downloads one segment into the directory of its container and returns the path of its file. It sets the file's
+// modification time to the time of the upload, if that is known: no line in the file is newer.
 func fetch(ctx context.Context, r *s3.Reader, o s3.Object, container string) (path string, err error) {
 	if err := segment.ValidStream(o.Stream); err != nil {
 		return "", fmt.Errorf("%s: %w", o.Key, err)

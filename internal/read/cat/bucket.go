@@ -18,7 +18,7 @@ const bucketScheme = "s3://"
 // progressEvery is how often the progress of reading a bucket is shown on a terminal.
 const progressEvery = time.Second
 
-// addBucket makes an item of a bucket.
+// addBucket adds an item for a bucket.
 func (p *Printer) addBucket(arg string) error {
 	switch {
 	case p.cfg.Follow:

@@ -23,6 +23,6 @@
 //
 // # Errors
 //
-// The bytes of the streams go to stdout. Anything that cannot be read is reported on
-// stderr, with its file and bytes, and skipped; then [Printer.Failed] returns true.
+// The bytes of the streams go to stdout. Anything that cannot be read is skipped and
+// reported on stderr, with its file and position; then [Printer.Failed] returns true.
 package cat

@@ -76,7 +76,7 @@ func (p *Printer) printPiece(s *series) error {
 	}
 	out := p.buf[:0]
 	if p.amid != s && p.amid != nil {
-		out = append(out, '\n') // this ends a line whose own end has not arrived for too long
+		out = append(out, '\n') // this ends a line of another series whose own end has not arrived
 	}
 	if p.amid != s && p.named {
 		out = s.appendPrefix(out)
@@ -85,8 +85,8 @@ func (p *Printer) printPiece(s *series) error {
 	p.amid = s
 	if s.cur.Last {
 		p.amid = nil
-		// If bytes are missing here and some lines are not wanted, the next line must begin on a new
-		// line of the output.
+		// If bytes are missing here, a prefix or a line from elsewhere in the stream may come next. It
+		// must begin on a new line of the output.
 		if s.cur.Broken() && (p.named || p.cfg.selects()) {
 			out = append(out, '\n')
 		}

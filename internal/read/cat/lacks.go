@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/owner"
 )
 
-// lacks lists the data that is not in the copies yet, for the streams whose gaps are listed.
+// lacks lists what the destinations do not have yet of the streams whose gaps are listed.
 type lacks []owner.Lack
 
 // gaps reports whether the missing data has, or may have, gaps.
@@ -16,7 +16,8 @@ func (l lacks) gaps() bool {
 }
 
 // ask finds out, before the gaps are listed, what the sidecars that own the destinations
-// have yet to persist: the marker of a gap is persisted with the lines around it.
+// have yet to persist. A gap in that data cannot be listed, because its marker is persisted
+// only with the lines around it.
 func (l *lacks) ask(ctx context.Context, cfg Config, items []item) error {
 	if !cfg.listing() || cfg.Follow {
 		return nil

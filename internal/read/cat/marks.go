@@ -109,8 +109,7 @@ type markObject struct {
 	Details map[string]string `json:"details,omitempty"`
 }
 
-// printMark prints a mark as an object. An error of the output is returned again by the
-// next flush.
+// printMark prints a mark as an object. The next flush returns any write error.
 func printMark(to io.Writer, stream string, m mark.Mark) {
 	o := markObject{Time: m.Time.UTC().Format(jsonTime), Stream: stream, Kind: m.Kind, Level: m.Level.String(), Details: map[string]string{}}
 	for _, f := range m.Fields {
