@@ -8,5 +8,6 @@
 //   - statedir: SOURCE/.ullage, and which sidecar owns it
 //   - retry: waiting before another try, and limits on repeated log lines
 //   - kernel: other processes, timers and memory limits, as the kernel reports them
-//   - untrusted, build: other parties' JSON, bounded before it is decoded, and their files; versions
+//   - untrusted: JSON from other parties, bounded before it is decoded, and files from other parties
+//   - build: what a program was built from, and its version
 package base

@@ -6,12 +6,13 @@
 //   - attach: HotSpot's attach protocol, and its command VM.log
 //   - adopt: a place to log to for a JVM for which nothing was prepared
 //   - handover: carries a durable copy out of a container while it grows
-//   - outputs: the log outputs of JVMs: which are shipped, list, rotate, set
+//   - outputs: the log outputs of JVMs: which are shipped; how to list, rotate and set them
 //   - census: which JVMs write to the source; their starts and ends
 //   - trigger: which lines and stops meet the condition of a trigger
-//   - plan: the wanted and the applied levels of each JVM, saved for crashes; tasks
+//   - plan: the wanted and the applied levels of each JVM, kept across crashes; the tasks that
+//     make them equal
 //   - control: the process that owns the levels of a source, and commands that ask it
-//   - levels: raise, time out, restore: by annotation, trigger or command
-//   - footprint: how much memory a container with a JVM takes at most, as its pod shows it
+//   - levels: raises levels for an annotation, a trigger or a command, and restores them in time
+//   - footprint: an estimate, from its pod, of the most memory that a container with a JVM can take
 //   - insight: metrics of the JVM from its log, and verdicts about suspected stalls
 package jvm

@@ -106,7 +106,7 @@ func (l *local) stopped() bool {
 	}
 }
 
-// stop closes the listener permanently, and waits for its goroutines.
+// stop closes the listener permanently and waits for the goroutines that serve it.
 func (l *local) stop() {
 	l.mu.Lock()
 	if !l.stopped() {

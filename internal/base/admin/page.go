@@ -49,7 +49,7 @@ func page() (body, policy string) {
 	}, "; ")
 }
 
-// part returns an embedded file. A test of the page proves that it exists.
+// part returns an embedded file. A test of the page proves that the file exists.
 func part(name string) string {
 	content, err := parts.ReadFile("live/" + name)
 	if err != nil {

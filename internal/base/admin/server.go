@@ -106,10 +106,10 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Run serves until ctx ends. Then it lets current requests finish for a moment,
-// closes every connection and waits for the goroutines of the connections. It
-// returns nil after ctx has ended, or the error that ended serving earlier. If
-// the listener is off, Run only waits for ctx.
+// Run serves until ctx ends. Then it gives current requests a moment to finish, closes
+// every connection and waits for the goroutines of the connections. It returns nil after
+// ctx has ended, or the error that ended serving earlier. If the listener is off, Run
+// only waits for ctx.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.local.stop()
 	if s.taken != "" {

@@ -246,8 +246,9 @@ type Levels struct {
 
 	Trigger *Trigger `json:"trigger,omitempty"` // nil: no trigger is set
 
-	// OtherLogs are log files that JVMs write outside of the source, so that the JVMs wait for the
-	// disks of these files: "pid 1: /data/gc.log". There are at most 20; they are untrusted.
+	// OtherLogs are log files, such as "pid 1: /data/gc.log", that JVMs write outside of the
+	// source. The JVMs wait for the disks of these files. There are at most 20; they are
+	// untrusted.
 	OtherLogs []string `json:"otherLogs,omitempty"`
 
 	// Reconciled is when all JVMs last had the wanted selection.
@@ -363,7 +364,7 @@ type Sink struct {
 	LagSeconds      float64 `json:"lagSeconds"`   // the age of the oldest durable line that it has not acknowledged
 	BacklogBytes    int64   `json:"backlogBytes"` // of segments, on disk, that it has not acknowledged
 	Lines           int64   `json:"lines"`        // acknowledged, by a sink of lines
-	Segments        int64   `json:"segments"`     // ... and by a sink of whole segments
+	Segments        int64   `json:"segments"`     // acknowledged, by a sink of whole segments
 	Bytes           int64   `json:"bytes"`        // of lines or segments
 	RejectedLines   int64   `json:"rejectedLines,omitempty"`
 	RejectedBytes   int64   `json:"rejectedBytes,omitempty"`

@@ -27,7 +27,7 @@ const Docs = "https://github.com/ullage/ullage/blob/main/docs/"
 type Info struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"` // of the commit, with "-dirty" where files differed from it
-	Date     string `json:"date,omitempty"`     // of the commit, so that a build can be repeated
+	Date     string `json:"date,omitempty"`     // of the commit, not of the build, so that builds are reproducible
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }

@@ -35,9 +35,9 @@ type Env struct {
 	// FlagsOnly means that the environment sets no flags, because its variables are for a sidecar.
 	FlagsOnly bool
 
-	// Environ is os.Environ, and FlagNames returns the names of the flags of all subcommands.
-	// Together they find misspelt variables. If FlagNames is nil, misspelt variables are not
-	// reported.
+	// Environ is the result of os.Environ, and FlagNames returns the names of the flags of
+	// all subcommands. Together they find misspelt variables. If FlagNames is nil, misspelt
+	// variables are not reported.
 	Environ   []string
 	FlagNames func() []string
 
@@ -156,8 +156,8 @@ func (e Env) Fail(name string, err error) int {
 	return Failure
 }
 
-// reason returns the text of err. An end by a signal, and a path that does not exist, have the
-// same words whichever call returned the error.
+// reason returns the text of err. An interruption by a signal and a path that does not exist
+// are worded the same, whichever call returned the error.
 func reason(err error) string {
 	text := err.Error()
 	var at *fs.PathError

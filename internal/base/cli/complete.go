@@ -18,17 +18,17 @@ import (
 // line has a colon and a code for what the shell adds. kubectl expects this form from its plugins.
 const completeCommand = "__complete"
 
-// What a shell adds to the candidates.
+// Codes that tell a shell what to add to the candidates.
 const (
 	addFiles       = 0
 	addNothing     = 4
 	addDirectories = 16
 )
 
-// Words has functions that return candidates: for the value of a flag under the flag's name, and
-// for an argument under "". Without a function, the candidates are files or directories if the
-// placeholder is FILE or DIR. The functions are called after the flags in the preceding arguments
-// were set.
+// Words maps the name of a flag to a function that returns candidates for the flag's value, and
+// "" to a function that returns candidates for an argument. Without a function, the candidates
+// are files or directories if the placeholder is FILE or DIR. The functions are called after the
+// flags in the preceding arguments have been set.
 type Words map[string]func() []string
 
 // candidate is a word and its meaning.
@@ -46,7 +46,7 @@ func (e Env) suggest(word string, all []candidate, add int) int {
 	return e.Print(completeCommand, b.String())
 }
 
-// complete prints the candidates for the last of args: a command, a flag that may be before a
+// complete prints the candidates for the last of args: a command, a flag that may precede a
 // command, or an argument of the command that args name.
 func (p Program) complete(ctx context.Context, fs *flag.FlagSet, args []string, e Env) int {
 	if len(args) == 0 {

@@ -31,8 +31,8 @@ type Program struct {
 	// Flags declares the flags that may be before the name of a command. If nil, no flag may.
 	Flags func(fs *flag.FlagSet)
 
-	// Elsewhere has the commands of another program that a user may expect in this one: by name,
-	// the program.
+	// Elsewhere maps the names of commands that a user may expect in this program to the
+	// programs that have them.
 	Elsewhere map[string]string
 
 	// Default is the command that runs if no command is named. If Default is empty, that is a
@@ -47,10 +47,10 @@ var renamed = map[string]string{
 	"log": "levels",
 }
 
-// Run runs the command that args begins with and returns its exit code. For help it prints the
-// program's help, and for "help NAME" the output of that command's --help. --version, -v and -V
-// run the command version, and the earlier name of a command runs that command. A missing or
-// unknown command is a usage error.
+// Run runs the command that args begins with and returns its exit code. For "help", it prints
+// the program's help, and for "help NAME", the output of that command's --help. --version, -v
+// and -V run the command version, and the earlier name of a command runs that command. A
+// missing or unknown command is a usage error.
 func (p Program) Run(ctx context.Context, args []string, e Env) int {
 	if len(args) > 0 && args[0] == completeCommand {
 		e.completing = true
@@ -93,7 +93,8 @@ func (p Program) Run(ctx context.Context, args []string, e Env) int {
 }
 
 // leading sets the flags of fs at the beginning of args and returns the other arguments. If there is
-// a default command, the first of them is a command.
+// a default command, and args are empty or begin with a flag that does not ask for help, leading
+// instead returns args with that command in front.
 func (p Program) leading(fs *flag.FlagSet, args []string) (rest []string, bad []error) {
 	if p.Default != "" && (len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0])) {
 		return append([]string{p.Default}, args...), nil

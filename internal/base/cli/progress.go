@@ -39,7 +39,7 @@ func newProgress(w io.Writer) *Progress {
 }
 
 // Read shows how many bytes of a total were read. It may be called often. It shows nothing for
-// work that takes no time.
+// work that takes less than progressEvery.
 func (p *Progress) Read(done, total int64) {
 	if p == nil || time.Since(p.shown) < progressEvery {
 		return
@@ -57,8 +57,8 @@ func (p *Progress) Show(text string) {
 	p.show(text)
 }
 
-// Wait shows a text with the seconds that have passed until stop is called. No other method may
-// be called in between.
+// Wait shows a text with the seconds that have passed since the work began, until stop is
+// called. No other method may be called before that.
 func (p *Progress) Wait(text string) (stop func()) {
 	if p == nil {
 		return func() {}
@@ -94,7 +94,7 @@ func (p *Progress) Clear() {
 }
 
 // show overwrites the rest of a longer text with blanks, because not every console supports the
-// escape for that.
+// escape sequence that clears a line.
 func (p *Progress) show(text string) {
 	text = printable.Clip(text, progressWidth)
 	width := utf8.RuneCountInString(text)

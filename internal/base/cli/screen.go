@@ -39,8 +39,8 @@ func NewScreen(w io.Writer) *Screen {
 // Escaping returns a Screen that writes to w, even if w is not a terminal.
 func Escaping(w io.Writer) *Screen { return &Screen{w: w} }
 
-// Via makes s write to w, which writes to the terminal. So a program can write its own
-// escapes to w, after a Flush.
+// Via makes s write to w, which writes to the terminal. After a Flush, a program can
+// write its own escapes to w.
 func (s *Screen) Via(w io.Writer) { s.w = w }
 
 // Write shows p. It returns the error of the terminal.

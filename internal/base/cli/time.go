@@ -13,7 +13,7 @@ import (
 var (
 	zonedTimes = []string{
 		time.RFC3339,
-		"2006-01-02T15:04:05Z0700", // as UL writes it
+		"2006-01-02T15:04:05Z0700", // as HotSpot's unified logging writes it
 		"2006-01-02T15:04Z07:00",
 	}
 	localTimes = []string{
@@ -36,8 +36,8 @@ func TimeVar(fs *flag.FlagSet, p *time.Time, name string, now time.Time, usage s
 	})
 }
 
-// NoteFuture warns if since is in the future: because of a wrong zone or year, the log would
-// look empty.
+// NoteFuture warns if since is in the future: after a mistake in the zone or the year, the
+// log would look empty.
 func (e Env) NoteFuture(name string, since, now time.Time) {
 	if since.After(now) {
 		fmt.Fprintf(e.Stderr, "%s %s: warning: %s is in the future: no line is that late\n",

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxFile   = 4 << 10 // the most bytes that are read of a file
-	usualFile = 512     // the usual bytes of a file
+	maxFile   = 4 << 10 // the most bytes that are read from a file
+	usualFile = 512     // the usual size of a file, in bytes
 )
 
 // ReadSmall returns the first 4 KiB of a file as [ReadUpTo] reads it.

@@ -14,7 +14,7 @@ import (
 // CLOCK_MONOTONIC. Only one goroutine may call its methods. Create it with [NewTimer] or
 // [NewTicker].
 type Timer struct {
-	// C has room for one time: if the receiver is slow, the ticker drops times.
+	// C has room for one tick: if the receiver is slow, the ticker drops ticks.
 	C <-chan time.Time
 
 	reset func(time.Duration)
@@ -44,8 +44,8 @@ func NewTicker(d time.Duration) *Timer {
 	return t
 }
 
-// Reset starts the timer again, with d. If the previous time is just ending, t may still send
-// that end.
+// Reset restarts the timer with d. If the timer is just expiring, t may still send the time
+// of that expiry.
 func (t *Timer) Reset(d time.Duration) { t.reset(d) }
 
 // Stop ends the Timer and frees its descriptor. Nothing is sent afterwards.
@@ -75,7 +75,7 @@ func open(d time.Duration, periodic bool) (*Timer, error) {
 			case <-ends:
 			default:
 			}
-			_ = set(conn, d, periodic) // it has worked before, and a stopped timer stays stopped
+			_ = set(conn, d, periodic) // it worked in open, so it fails only for a stopped timer, which stays stopped
 		},
 		stop: func() { file.Close() },
 	}, nil

@@ -29,7 +29,7 @@ func (u User) Settings() string {
 }
 
 // Advice returns the user of the JVM, and what to do so that its sidecar can speak to the JVM.
-// All reports of this use these words.
+// The status and the hints in the log all contain this text.
 func (u User) Advice() string { return fmt.Sprintf("the JVM runs as %s: %s", u, u.Settings()) }
 
 // String returns the user and the group with a colon between them, if both are known.

@@ -18,8 +18,8 @@ func (l *Limiter) Allow(now time.Time) bool {
 	return ok
 }
 
-// Take is Allow that also returns how many times the line was not allowed since it was last
-// allowed.
+// Take is like Allow, but also returns how many times the line was not allowed since it was
+// last allowed.
 func (l *Limiter) Take(now time.Time) (skipped int, ok bool) {
 	if now.Before(l.next) {
 		l.skipped++

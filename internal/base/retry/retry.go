@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Sleep waits for d. If ctx ends first, it returns why.
+// Sleep waits for d. If ctx ends first, Sleep returns the cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

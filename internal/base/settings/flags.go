@@ -97,8 +97,8 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 	return bad
 }
 
-// shortestGuess is how many letters a misspelt flag must have for a guess: almost any two names
-// that are shorter are similar.
+// shortestGuess is how many letters the name of a flag must have to be suggested: almost any
+// two shorter names are similar.
 const shortestGuess = 4
 
 // Misspelt returns an error for each variable of environ (os.Environ) that begins with

@@ -14,7 +14,7 @@ func DidYouMean(word, prefix string, known []string) string {
 	return ""
 }
 
-// Nearest returns the one of words that differs least from the given word, or "" if none is
+// Nearest returns the word in words that differs least from the given word, or "" if none is
 // similar enough. Of words that differ equally, it returns the first. A mistake is a letter
 // that is added, missing, wrong, or swapped with its neighbour. Two mistakes are too many for a
 // short word. Case is ignored.

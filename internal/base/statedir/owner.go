@@ -18,9 +18,9 @@ const ownerName = "owner"
 // An owner gives a sign of life about once a second.
 const ownerPatience = 10 * time.Second
 
-// strangerPatience is how long in all a lock is valid if its holder cannot be seen to be this
-// program. Signs of life do not extend the time, because the application can give them too. It
-// is longer than a sidecar needs to drain and end.
+// strangerPatience is how long, in total, a lock is valid if its holder cannot be seen to be
+// this program. Signs of life do not extend the time, because the application can give them
+// too. It is longer than a sidecar needs to drain and end.
 const strangerPatience = time.Minute
 
 // lockBytes is how many bytes of the file Claim tries to lock. There are never that many dying
@@ -52,7 +52,7 @@ type Claimant struct {
 	beat   time.Time     // the owner's last sign of life, by the owner's clock
 	looked time.Time     // when Claim last looked for a sign of life
 	silent time.Duration // how long Claim has seen no sign of life
-	waited time.Duration // how long Claim has been called, whatever it saw
+	waited time.Duration // how long Claim has been called, with or without signs of life
 }
 
 // Claim makes this process the owner of the source to which the state directory dir belongs. It does not
@@ -68,7 +68,7 @@ type Claimant struct {
 //	it is this one                                                                       yes
 //	it is not seen, or is another file with that name                                    for strangerPatience
 //
-// Claim then locks another byte.
+// If the lock is not valid, Claim locks another byte.
 func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
 	f, fresh, err := openOwned(dir)
 	if Transient(err) {

@@ -1,9 +1,9 @@
 // Package statedir opens the sidecar's own directory, SOURCE/.ullage, and the
 // files in it. A lock there makes one sidecar the owner of a source: see [Claimant].
 //
-// The application can write there as it can to its logs, so nothing in the
-// directory is trusted. The package follows no link and refuses every file that
-// is not a regular file with one name. The caller checks what it reads.
+// The application can write there as it can to its logs, so nothing in the directory is
+// trusted. The package follows no link and refuses every file that is not a regular file
+// with exactly one name (hard link). The caller checks what it reads.
 package statedir
 
 import (
@@ -32,7 +32,7 @@ func Open(source *os.File) (*os.File, error) {
 	}
 	fd, err := open(at)
 	if err == unix.ENOTDIR || err == unix.ELOOP {
-		// Something else has the directory's name, and is moved away.
+		// Something else has the directory's name: remove it.
 		_ = unix.Unlinkat(at, Name, 0)
 		if err = unix.Mkdirat(at, Name, 0o700); err == nil {
 			fd, err = open(at)
@@ -53,7 +53,7 @@ func open(source int) (int, error) {
 	return unix.Openat(source, Name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// OwnerHint returns a hint that names the user as whom the sidecar would have to run.
+// OwnerHint returns a hint that names the user that the sidecar would have to run as.
 func OwnerHint(uid, gid, mode uint32) string {
 	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; ullage runs as uid %d, gid %d",
 		uid, gid, mode&0o7777, os.Geteuid(), os.Getegid())

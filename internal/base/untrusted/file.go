@@ -16,10 +16,11 @@ import (
 // ErrNotRegular is what [OpenFile] returns for a FIFO, a socket or a device.
 var ErrNotRegular = errors.New("not a regular file")
 
-// OpenFile opens a regular file in an open directory where others may have put anything under
-// its name. It follows no link ([unix.ELOOP]), opens no directory ([unix.EISDIR]), and does not
-// wait for the other end of a FIFO. If dir is nil, name is a path, in which links are followed
-// except for the last name. mode is for a file that OpenFile creates.
+// OpenFile opens a regular file in an open directory where other processes may have put
+// anything under the same name. It follows no link ([unix.ELOOP]), opens no directory
+// ([unix.EISDIR]), and does not wait for the other end of a FIFO. If dir is nil, name is a
+// path, in which links are followed except in the last element. mode is for a file that
+// OpenFile creates.
 func OpenFile(dir *os.File, name string, flags int, mode uint32) (*os.File, error) {
 	at, path := unix.AT_FDCWD, name
 	if dir != nil {
@@ -55,7 +56,7 @@ func regular(fd int) error {
 	return ErrNotRegular
 }
 
-// OpenDir opens a directory. Its last name must not be a link.
+// OpenDir opens a directory. The last element of path must not be a link.
 func OpenDir(path string) (*os.File, error) {
 	return os.OpenFile(filepath.Clean(path), os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }

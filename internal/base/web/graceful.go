@@ -47,9 +47,9 @@ func (s *Stopper) Serve(end <-chan struct{}, serve func() error) error {
 
 // Stop closes the listener, lets requests in progress finish, closes every connection and waits
 // for their goroutines. A client that holds its connection delays Stop by at most the time
-// within. A handler that then still runs is abandoned after the same time again, and the error
-// is [ErrHandler]. There is no other error. A hijacked connection belongs to its handler: Stop
-// neither closes it nor waits for it.
+// within. A handler that is still running then is abandoned after the same time again, and the
+// error is [ErrHandler]. There is no other error. A hijacked connection belongs to its handler:
+// Stop neither closes it nor waits for it.
 func (s *Stopper) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.within)
 	defer cancel()

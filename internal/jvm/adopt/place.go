@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// shm is the tmpfs that every container and every Linux has.
+// shm is the tmpfs that every container and every Linux system has.
 const shm = "/dev/shm"
 
 const (

@@ -33,7 +33,7 @@ const (
 // not live are read. At most 8 MiB of a file are read. If it is longer, all annotations are bad,
 // because the rest may ask for something else.
 //
-// The error is an error of reading. All annotations are bad in that case too.
+// An error means that reading failed. All annotations are bad in that case too.
 func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
 	unread := Request{LogBad: true, TriggerBad: true, AppLogBad: true, AdoptedBad: true, SaveBad: true}
 	limited := &io.LimitedReader{R: r, N: maxFile + 1}

@@ -2,7 +2,7 @@ package ask
 
 import "fmt"
 
-// Miss is an attempt to ask for a sidecar that has no effect.
+// Miss is an ineffective attempt to ask for a sidecar.
 type Miss struct {
 	Text string // what is wrong
 	Hint string // what to do about it
@@ -11,9 +11,9 @@ type Miss struct {
 // Place says where to set the label.
 const Place = "set the label " + InjectLabel + `: "true" in spec.template.metadata.labels`
 
-// Misses returns the attempts to ask for a sidecar that have no effect. labels and annotations are
-// those of a pod or its template. object has the labels of the object that contains the template,
-// and name is the name of that object. Both are empty for a pod without such an object.
+// Misses returns the ineffective attempts to ask for a sidecar. labels and annotations are those
+// of a pod or its template. object has the labels of the object that contains the template, and
+// name is the name of that object. Both are empty for a pod without such an object.
 func Misses(labels, annotations, object map[string]string, name string) []Miss {
 	var all []Miss
 	label, labelled := labels[InjectLabel]

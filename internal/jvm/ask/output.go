@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A JVM gets this output into the source: from the injector by a command-line option, or from a
-// sidecar with --adopt while the JVM runs. JDK 11 and later support these decorators, from which
-// times and levels are read. The JVM does not rotate the file by itself. A file that another run
-// has left under the same name is renamed instead of truncated.
+// A JVM is given this output into the source by the injector, in a command-line option, or by a
+// sidecar with --adopt while the JVM runs. JDK 11 and later support these decorators, from
+// which times and levels are read. The JVM does not rotate the file by itself. A file that
+// another run has left under the same name is renamed instead of truncated.
 const (
 	OutputFile       = "gc-%p.log"
 	OutputDecorators = "time,uptime,level,tags"

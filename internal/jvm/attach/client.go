@@ -100,7 +100,7 @@ func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	return "", e
 }
 
-// ask connects to the JVM, checks its identity, and returns its reply, up to one byte more than most.
+// ask connects to the JVM, checks its identity, and returns at most most+1 bytes of its reply.
 func (c *Client) ask(ctx context.Context, j JVM, request []byte, most int) ([]byte, error) {
 	s, err := c.open(j)
 	var conn *conn

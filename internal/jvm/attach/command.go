@@ -20,9 +20,9 @@ const MaxCommand = 1024
 // tag: JDK 17 has 43 such tag sets, JDK 25 has 54. A listed selection alone never causes the abort.
 const maxMerged = 32
 
-// Command is one VM.log command line, or the fixed commands of another function. Only the functions of
-// this package create it, from parsed values, so that it can never contain any other command. The
-// zero value is not a command.
+// Command is one VM.log command line, or a fixed text of other commands, such as that of [Describe].
+// Only the functions of this package create a Command, from parsed values, so that it can never
+// contain any other command. The zero value is not a command.
 type Command struct {
 	line string
 	dump bool // the answer is long
@@ -46,7 +46,7 @@ func Threads() Command { return Command{"Thread.print", true} }
 func Histogram() Command { return Command{"GC.class_histogram -all", true} }
 
 // Flags is the command that prints the flags that differ from HotSpot's defaults, including flags
-// that the JVM has chosen itself. Their values may have secrets: pass them to mark.Flags.
+// that the JVM has chosen itself. Their values may contain secrets: pass them to mark.Flags.
 func Flags() Command { return Command{"VM.flags", true} }
 
 // Configure sets base's output to base's own selection, followed by raise. The current selection
@@ -81,8 +81,8 @@ func Configure(base Output, raise ask.Selection) (Command, error) {
 }
 
 // Create makes a JVM create a file output with a selection. The JVM must not already list an output
-// with that name: it would add the selection to that output's own and refuse the options. The
-// options have the form in which the JVM lists them.
+// with that name: otherwise, the JVM would add the selection to that output's own and refuse the
+// options. The options have the form in which the JVM lists them.
 func Create(o Output, what ask.Selection) (Command, error) {
 	err := o.Err
 	switch {

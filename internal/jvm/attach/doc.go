@@ -12,7 +12,7 @@
 //   - shared-tmp: the JVM's /tmp is also ours (an emptyDir), and the JVM was started with
 //     -XX:+StartAttachListener. Only the socket identifies the JVM.
 //   - process-namespace: the JVM's process is visible to us. A JVM is a process that has
-//     libjvm.so mapped; it is considered if it has a file of the source open. If the JVM does not
+//     libjvm.so mapped; it is considered if it has a file in the source open. If the JVM does not
 //     listen yet, a trigger file and SIGQUIT make it listen.
 //
 // SIGQUIT kills a process that has no handler for it. It makes a JVM that already listens print a
@@ -25,8 +25,8 @@
 //
 // HotSpot removes its socket when the JVM ends in an orderly way; a killed JVM leaves it behind.
 // The path to the socket of a visible process leads through the process and vanishes with it, so a
-// [Witness] holds a descriptor of the socket. The number of names of the socket then shows how the
-// JVM ended. The descriptor keeps the file system of the JVM's /tmp busy until the end has been
+// [Witness] holds a descriptor of the socket. The link count of the socket then shows how the JVM
+// ended. The descriptor keeps the file system of the JVM's /tmp busy until the end has been
 // noticed.
 //
 // # Permission

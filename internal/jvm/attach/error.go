@@ -83,8 +83,8 @@ func KindOf(err error) Kind {
 // of the caller's context.
 var errOverdue = errors.New("the command took too long")
 
-// classify turns a cause into an *Error. If the caller's own context has ended, it is the cause of
-// every other failure.
+// classify turns a cause into an *Error. If the caller's own context has ended, that end is
+// reported as the cause of any other failure.
 func classify(ctx context.Context, j JVM, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -109,7 +109,7 @@ func classify(ctx context.Context, j JVM, err error) error {
 	return e
 }
 
-// whoMay names the user as which the sidecar must run to attach to a JVM.
+// whoMay names the user that the sidecar must run as to attach to a JVM.
 func whoMay(uid, gid uint32) string {
 	if int(uid) == os.Geteuid() && int(gid) == os.Getegid() {
 		return fmt.Sprintf("it runs as the sidecar's own uid %d and gid %d, but the kernel refuses access: it may have capabilities that the sidecar lacks", uid, gid)

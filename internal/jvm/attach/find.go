@@ -53,14 +53,14 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 // displace a JVM. To detect such sockets, Survey connects to each socket whose process is not
 // visible.
 //
-// If there are more than 16, Survey prefers the JVMs whose IDs are in known, then
+// If there are more than 16 JVMs, Survey prefers the JVMs whose IDs are in known, then
 // visible processes and sockets on which their owner listens, and then the newest
 // sockets.
 func (c *Client) Survey(ctx context.Context, known ...string) Found {
 	return c.survey(ctx, false, known)
 }
 
-// SurveyAll is like Survey, but also finds visible JVMs that have no file of the source open.
+// SurveyAll is like Survey, but also finds visible JVMs that have no file in the source open.
 func (c *Client) SurveyAll(ctx context.Context, known ...string) Found {
 	return c.survey(ctx, true, known)
 }
@@ -187,7 +187,7 @@ type verdict struct {
 	exe    string
 	isJVM  bool
 	formed time.Time
-	until  time.Time // when to check again a process that is not a JVM: the older the process, the later
+	until  time.Time // when to check again, if it is not a JVM: the longer the process has been known, the later
 }
 
 // isJVM returns the verdict on a process. was is the previous verdict. If that verdict still holds,

@@ -18,13 +18,13 @@ const (
 	listHeader = "Log output configuration:\n"
 )
 
-// lossLen is the length from which a selection that a JDK before 20 lists may lack an item and
-// still look well-formed. Such a JVM writes each item into a buffer of 256 bytes, doubled as
-// needed. If the text so far fills the buffer to the last byte, the comma overwrites the NUL, and
-// the next item is written after a NUL that a failed attempt left at offset 255 (or 511). If there
-// is not even room for the tags of an item, a "=" replaces a comma, and the tags may be missing.
-// The latter can happen at about 240 bytes or more, and the result is never well-formed. OpenJDK
-// fixed both bugs with JDK-8294362.
+// If a JDK before 20 lists a selection of lossLen bytes or more, an item may be missing although
+// the selection looks well-formed. Such a JVM writes each item into a buffer of 256 bytes, doubled
+// as needed. If the text so far fills the buffer to the last byte, the comma overwrites the NUL,
+// and the next item is written after a NUL that a failed attempt left at offset 255 (or 511). If
+// there is not even room for the tags of an item, a "=" replaces a comma, and the tags may be
+// missing. The latter can happen at about 240 bytes or more, and the result is never well-formed.
+// OpenJDK fixed both bugs with JDK-8294362.
 const lossLen = 255
 
 // Output is one log output as VM.log lists it. All texts are verbatim.
@@ -188,8 +188,8 @@ func (o *Output) check() error {
 	return nil
 }
 
-// checkListed returns why text is not a selection in the form of VM.log list, or nil: the level of
-// all tag sets, followed by the exceptions. A level may be off.
+// checkListed returns why text is not a selection in the form of VM.log list, or nil. That form is
+// the level of all tag sets, followed by the exceptions. A level may be off.
 func checkListed(text string) error {
 	rest := text
 	for i := 0; rest != ""; i++ {

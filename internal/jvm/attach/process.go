@@ -24,7 +24,7 @@ type scan struct {
 }
 
 // findProcesses looks for JVMs among the visible processes. It ignores processes that have no file
-// of the source open, unless the configuration names the process or all JVMs are looked for.
+// in the source open, unless the configuration names the process or all JVMs are looked for.
 func (c *Client) findProcesses(ctx context.Context, f *finding) {
 	c.scan.Lock()
 	defer c.scan.Unlock()
@@ -143,7 +143,7 @@ func ownerOf(path string) (uint32, bool) {
 	return st.Uid, ok
 }
 
-// holds reports whether a process has a file of the source open. It follows a link of /proc/PID/fd
+// holds reports whether a process has a file in the source open. It follows a link of /proc/PID/fd
 // only if the text of the link ends in the name of such a file, because other file systems may
 // hang.
 func (s *scan) holds(pid int) (bool, error) {
@@ -168,8 +168,8 @@ func (s *scan) holds(pid int) (bool, error) {
 	return false, nil
 }
 
-// explain turns an error into a problem, unless the process has just ended or
-// may not be a JVM.
+// explain turns an error into a problem, unless the process has just ended or does not
+// appear to be a JVM.
 func (s *scan) explain(pid int, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return

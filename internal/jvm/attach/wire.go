@@ -36,7 +36,7 @@ func request(cmd Command) []byte {
 	return []byte("1\x00jcmd\x00" + cmd.String() + "\x00\x00\x00")
 }
 
-// exchange sends a request and reads the reply to its end, or one byte more than most.
+// exchange sends a request and reads the reply to its end, but at most most+1 bytes.
 func exchange(ctx context.Context, conn *os.File, request []byte, most int) ([]byte, error) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

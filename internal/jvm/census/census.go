@@ -44,9 +44,9 @@ const (
 	maxCrashes   = 32  // crash reports that are remembered
 )
 
-// Census knows the JVMs that write to the source. It marks their starts and ends, and finds log
-// files that they write outside the source: a JVM waits for the disks of such files, and the
-// sidecar cannot prevent that. Census asks each JVM once for its outputs and its name, and
+// Census tracks the JVMs that write to the source. It marks their starts and ends, and finds
+// log files that they write outside the source: a JVM waits for the disks of such files, and
+// the sidecar cannot prevent that. Census asks each JVM once for its outputs and its name, and
 // changes nothing. It asks only JVMs that already listen on a socket, because other JVMs would
 // have to be sent a signal first.
 type Census struct {

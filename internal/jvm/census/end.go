@@ -88,9 +88,9 @@ const (
 
 // evidence is what is known about the end of a JVM.
 type evidence struct {
-	how    string // the way of the end, judging by its socket and its crash report, as in the mark
+	how    string // how the JVM ended, judging by its socket and its crash report, as in the mark
 	status unix.WaitStatus
-	told   bool          // the kernel has told the status
+	told   bool          // the kernel has reported the status
 	flags  string        // the options of the JVM
 	heap   insight.Heap  // according to its log
 	memory kernel.Memory // of its cgroup; Kills and Hits are how much the counters have grown
@@ -199,8 +199,8 @@ func (e evidence) heapText() string {
 	return fmt.Sprintf("%s of %s in use after a collection", printable.Bytes(e.heap.Used), printable.Bytes(e.heap.Max))
 }
 
-// shares says who used the memory: the heap, measured by its size in the JVM, the tmpfs of the log,
-// and the rest of the cgroup's peak.
+// shares says what used the memory: the heap, measured by its size in the JVM, the tmpfs of the
+// log, and the rest of the cgroup's peak.
 func (e evidence) shares() string {
 	text := "heap unknown"
 	if e.heap.Used > 0 || e.heap.Capacity > 0 {
@@ -229,8 +229,8 @@ func newEndings(reg prometheus.Registerer) *prometheus.CounterVec {
 // unknown is the label of the counter if nothing is known about the end.
 const unknown = "unknown"
 
-// markEnd marks the end of a JVM whose last lines have been read, unless they were late. It adds what
-// they show to e.
+// markEnd marks the end of a JVM whose last lines have been read, unless they were late. It adds to e
+// what those lines show.
 func (r *Census) markEnd(m *member, e evidence) {
 	if r.crashed(m) {
 		e.how = mark.Crashed

@@ -36,7 +36,7 @@ var ErrNoOwner = errors.New("no 'ullage run' answers for the source: start one, 
 const startPatience = 4 * KeepInterval
 
 // replyPatience is how long a Command waits for a reply. The owner may have to wait for a JVM
-// twice: for the raise and for its undoing.
+// twice: once to raise its level, and once to undo the raise.
 func (c *Command) replyPatience() time.Duration {
 	return 2*PerTask*c.cfg.Attach.Timeout + lockPatience
 }
@@ -159,7 +159,7 @@ func (c *Command) order(ctx context.Context, r Request) (Reply, error) {
 		}
 		patience := startPatience
 		if errors.Is(err, errClosed) {
-			patience = lockPatience // there is an owner, and others may occupy it for requestTimeout
+			patience = lockPatience // there is an owner, and other clients may occupy it for requestTimeout
 		}
 		if time.Since(began) > patience {
 			return Reply{}, fmt.Errorf("%w (%w)", ErrNoOwner, err)

@@ -7,9 +7,9 @@
 // directory (SOURCE/.ullage/levels.lock). A [Command] sends it requests over a socket (levels.sock)
 // and changes no level by itself.
 //
-// A process that starts waits for the lock of a process that drains. If a process is killed, the
-// kernel releases its lock. So the process that gets the lock knows that no owner is left, and
-// replaces whatever has the name of the socket.
+// A process that is starting waits for the lock of a process that is draining. If a process is
+// killed, the kernel releases its lock. So the process that gets the lock knows that no owner is
+// left, and replaces whatever has the name of the socket.
 //
 // # Untrusted input
 //
@@ -20,6 +20,6 @@
 //   - A [Request] is one line of at most 4 KiB. It can ask for list, set, reset, rotate and
 //     save, with a selection that is parsed: nothing else reaches a JVM. Few connections are
 //     served at a time, each with deadlines.
-//   - A [Reply] is read up to 4 MiB and a deadline, and is only shown. The socket is opened
-//     without following a link; the connection goes to its descriptor.
+//   - At most 4 MiB of a [Reply] are read, with a deadline, and they are only displayed. The
+//     client opens the socket without following a link, and connects through its descriptor.
 package control

@@ -11,8 +11,8 @@ import (
 // KeepInterval is how often to call [Owner.Keep]. Commands wait for a few such intervals.
 const KeepInterval = 500 * time.Millisecond
 
-// PerTask is how long an owner may take for one JVM, in timeouts of a command to a JVM. A Command
-// waits accordingly.
+// PerTask is how long an owner may take for one JVM, as a multiple of the timeout of one command
+// to a JVM. A Command waits accordingly.
 const PerTask = 2
 
 // lockPatience is how long a process waits for a lock that another process holds: a sidecar that

@@ -125,8 +125,9 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", kernel.NameOf(fd))
 }
 
-// ask sends a request to the owner. The application can put a socket of its own there and answer.
-// So ask bounds the wait, the reply and the decoding, and its callers only display the reply.
+// ask sends a request to the owner. The application can replace the owner's socket with one of
+// its own and answer. So ask bounds the wait, the reply and the decoding, and its callers only
+// display the reply.
 func (s *store) ask(ctx context.Context, req Request, patience time.Duration) (Reply, error) {
 	socket := s.path(socketName)
 	conn, err := s.dial(ctx)

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// The reserve is the estimated memory that a JVM needs in addition to its heap: classes, compiled
-// code, threads, the collector. It is 15 % of the memory that the log leaves of the limit, and at least
-// leastReserve. So a limit that is raised by the log has as much room for the JVM as the limit had
-// before.
+// The reserve is the estimated memory that a JVM needs in addition to its heap: classes, compiled code,
+// threads, the collector. It is 15 % of the difference between the limit and the size of the log, but
+// at least leastReserve. So if the limit is raised by the size of the log, the JVM has as much room as
+// under the earlier limit.
 const (
 	reservePercent = 15
 	leastReserve   = 64 << 20
@@ -48,7 +48,7 @@ func Of(c Container) Estimate {
 	return e.at(c.Limit - c.Log)
 }
 
-// Raised returns the estimate after the injector has raised the limit by the log.
+// Raised returns the estimate after the injector has raised the limit by the size of the log.
 func (e Estimate) Raised() Estimate {
 	e.raised = true
 	return e.at(e.written)
@@ -106,7 +106,8 @@ func (e Estimate) String() string {
 }
 
 // Advice says what to write so that the sum stays below the limit. raise is the text that makes the
-// injector raise the limit by the log; empty: it cannot, or does. It is named first, if it is enough.
+// injector raise the limit by the size of the log; empty: the injector cannot, or already does. If
+// that raise is enough, Advice names it first.
 func (e Estimate) Advice(raise string) string {
 	buffer := "use a smaller buffer"
 	if e.Raised().Exceeds() {

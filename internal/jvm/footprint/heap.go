@@ -32,7 +32,7 @@ type heap struct {
 	bounded bool   // an option sets an amount, so a larger limit does not change the heap
 	pinned  bool   // -XX:MaxRAM is given
 	memory  int64  // the memory that MaxRAMPercentage refers to
-	whole   int64  // the memory for everything, if the image sizes the heap by it; 0: the image does not
+	whole   int64  // the memory of the whole JVM, if the image sizes the heap to fit it; 0: it does not
 }
 
 // sizing matches the options about the heap in a text, with or without shell quotes around them.
@@ -71,7 +71,7 @@ func optionsOf(c Container) options {
 }
 
 // unpin forgets that the injector has set -XX:MaxRAM to the limit in the manifest: with another limit
-// there, it sets another.
+// there, the injector would set another value.
 func (o options) unpin(written int64) {
 	if pin := o.given["-XX:MaxRAM="]; pin != nil && amountIn(pin) == written {
 		delete(o.given, "-XX:MaxRAM=")

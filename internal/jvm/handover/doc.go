@@ -1,15 +1,16 @@
 // Package handover carries a durable copy out of a container while the copy grows. A program in the
 // container writes the copy as a tar to its stdout, and a program on another machine unpacks it.
 //
-//	reader → writer   a line that says what the reader has, of an earlier connection
-//	writer → reader   the tar, with an entry for what each file has grown by
+//	reader → writer   a line that says what the reader already has from an earlier connection
+//	writer → reader   the tar; each entry has what was added to one file
 //	reader → writer   [Confirmation]
 //
-// If the container ends before that, the reader has the content of the files about a second before.
-// A segment only grows, and any prefix of a stream's segments can be read. Other files, whose names
-// or directories begin with a dot, are also changed by the sidecar. Readers of the copy do not need
-// them, so they are sent last, when nothing writes to the copy any more. Only [Report] is sent with
-// each look, whenever it has changed.
+// If the container ends before the confirmation, the reader has the files as they were about a
+// second before that end. A segment only grows, and any prefix of a stream's segments can be read.
+// The sidecar also changes the other files, whose names or directories begin with a dot, in ways
+// other than growing. Readers of the copy do not need these files, so they are sent last, when
+// nothing writes to the copy any more. Of these files, only [Report] is sent earlier: with each
+// look, if it has changed.
 //
 // The container runs next to the application that it watches, so [Read] trusts nothing. The last
 // entry of the tar is a mark. Without it, a connection that breaks between two files would look

@@ -31,7 +31,7 @@ var ErrRefused = errors.New("the copy is refused")
 // terminal, a shell or another operating system.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*(/[A-Za-z0-9._][A-Za-z0-9._+%@,=-]*)*$`)
 
-// Read unpacks what [Write] has written into a directory, which must be empty or have what was
+// Read unpacks the output of [Write] into a directory, which must be empty or have what was
 // received before a connection broke. It accepts only regular files with harmless names, writes no
 // byte of them twice, writes nothing outside the directory, and is bounded. After an error, the
 // directory has a part of the copy.

@@ -15,7 +15,7 @@ import (
 )
 
 // Write writes what the reader lacks of the regular files in a directory. It looks at the directory
-// repeatedly, and calls next before each look. Once next reports that nothing writes to the files
+// repeatedly and calls next before each look. Once next reports that nothing writes to the files
 // any more, the following look is the last.
 func Write(w io.Writer, dir string, has []Part, next func() (last bool, err error)) error {
 	root, err := os.OpenRoot(dir)

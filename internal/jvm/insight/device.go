@@ -30,9 +30,9 @@ func (d *device) String() string { return string(bytes.TrimRight(d.name[:], "\x0
 
 // devices reads the counters of the node's disks into list, as many as fit, and returns how many it
 // read. It leaves out disks that were never used, loop devices, memory disks and partitions: if a
-// request waits for a partition, it waits for the disk. numbered is the disk that has a number such
-// as "254:0", or a partition with that number, even if that disk is not in the list. It is zero if
-// there is no such disk.
+// request waits for a partition, it waits for the disk. numbered is the disk that has the given
+// number, such as "254:0", or that has a partition with that number. It is returned even if it is
+// not in the list, and is zero if there is no such disk.
 func (k kernelCounters) devices(list *[maxDevices]device, number string) (n int, numbered device) {
 	var last device // the last device that is not a partition
 	disk := ""
@@ -116,8 +116,9 @@ func isPartition(disk, name string) bool {
 	return err == nil
 }
 
-// busiest returns how much the counters of the disk that was busy longest grew between two
-// samples. ok is false unless that disk was busy for at least half of the time.
+// busiest finds the disk that was busy longest between two samples, and returns how much
+// the counters of that disk grew. ok is false unless that disk was busy for at least half
+// of the time.
 func busiest(from, to *sample) (grown device, ok bool) {
 	for i := range to.disks[:to.numDisks] {
 		is := &to.disks[i]

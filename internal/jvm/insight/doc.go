@@ -19,12 +19,12 @@
 // A stop of the application that [pause.Stop.Suspect] suspects is held until the sampler has taken
 // a sample after its end. Then its [Verdict] is the culprit that the kernel's counters show.
 //
-// A culprit is named if its counter grew more than usual while the application was stopped, by at
-// least half of the time of the stop. Pressure is read for the node, from /proc/pressure. If the
-// JVMs' processes are visible (in a shared process namespace), it is also read for their cgroups,
-// and only then can throttling be seen. The samples also hold the counters of the node's disks, so
-// that the evidence of the verdict disk can name the busiest disk and the destination's own. These
-// counters do not decide the verdict, because a disk may be busy with the requests of other
-// processes. A pause that is suspected only because its work was not spread over its workers is
-// counted only if a culprit is named.
+// A culprit is named if its counter grew more than usual while the application was stopped, and
+// the excess is at least half of the duration of the stop. Pressure is read for the node, from
+// /proc/pressure. If the JVMs' processes are visible (in a shared process namespace), it is also
+// read for their cgroups, and only then can throttling be seen. The samples also hold the counters
+// of the node's disks, so that the evidence of the verdict disk can name the busiest disk and the
+// destination's own. These counters do not decide the verdict, because a disk may be busy with the
+// requests of other processes. A pause that is suspected only because its work was not spread over
+// its workers is counted only if a culprit is named.
 package insight

@@ -47,8 +47,8 @@ type Insight struct {
 	note    func(mark.Mark)
 }
 
-// New returns an Insight whose metrics are registered with reg. It passes each stop to triggers, and
-// marks of suspected stalls and of figures to note.
+// New returns an Insight whose metrics are registered with reg. The Insight passes each stop to
+// triggers. It passes each mark, of a suspected stall or of figures, to note.
 func New(cfg Config, triggers *trigger.Set, note func(mark.Mark), reg prometheus.Registerer, log *slog.Logger) *Insight {
 	m := newMetrics(reg)
 	return &Insight{metrics: m, judge: newJudge(cfg, m, note, log), now: time.Now, stopped: triggers.Stop, slow: triggers.PauseThreshold, streams: map[string]*stream{}, note: note}
