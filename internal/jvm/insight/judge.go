@@ -15,8 +15,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// Verdict is what a suspected stall seems to have waited for. The table of docs/stalls.md is made
-// from the comments.
+// Verdict names what the JVM seems to have waited for in a suspected stall. The table of
+// docs/stalls.md is generated from the comments of the verdicts.
 type Verdict string
 
 // The verdicts.
@@ -64,8 +64,8 @@ type Stop struct {
 	Collector string        `json:"gc,omitempty"`
 	Action    string        `json:"action,omitempty"` // of the longest pause in the stop; empty if there was no pause
 	Cause     string        `json:"cause,omitempty"`
-	Verdict   Verdict       `json:"verdict,omitempty"`  // of a suspected stall, once there is one
-	Evidence  string        `json:"evidence,omitempty"` // what the kernel showed during it; empty if it showed nothing
+	Verdict   Verdict       `json:"verdict,omitempty"`  // of a suspected stall; empty until it is decided
+	Evidence  string        `json:"evidence,omitempty"` // what the kernel showed during the stall; empty if it showed nothing
 }
 
 // judge holds suspected stops until the samples show what happened during them. Its methods are
@@ -123,8 +123,8 @@ func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
 	j.pending = append(j.pending, one)
 }
 
-// decide gives a suspected stop its verdict and counts the stop. culprit is the culprit according
-// to the samples, or "", and shown is their evidence. The caller holds the lock.
+// decide gives a suspected stop its verdict and counts the stop. culprit is the verdict to which the
+// samples point, or "" if they point to none, and shown is their evidence. The caller holds the lock.
 func (j *judge) decide(s suspect, culprit Verdict, shown string) (Verdict, bool) {
 	verdict := culprit
 	if verdict == "" {
@@ -159,8 +159,8 @@ func (j *judge) recently() []Stop {
 }
 
 // Run samples the kernel's counters and decides about suspected stalls until ctx ends. It samples
-// less often while no stream has lines. A stop that ends the silence is then judged over a longer
-// interval, less the usual growth of the counters.
+// less often while no stream has lines. The first stop after such a quiet time is therefore judged
+// over a longer interval; the usual growth of the counters is subtracted.
 func (in *Insight) Run(ctx context.Context) {
 	interval := sampleTime
 	next := kernel.NewTicker(interval)

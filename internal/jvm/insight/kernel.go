@@ -22,7 +22,7 @@ const (
 )
 
 // kernelCounters reads the kernel's files below root, which is "/" except in tests. If a file is
-// missing or has another form, the counter is unknown.
+// missing or has an unexpected format, its counters are unknown.
 type kernelCounters struct{ root string }
 
 // read returns the beginning of a file, see [kernel.ReadSmall].
@@ -44,9 +44,9 @@ func (k kernelCounters) deviceOf(dir string) string {
 	return kernel.DeviceOf(mounts, dir)
 }
 
-// pressure reads how long tasks waited. dir is the directory of the files, of the node or of a
-// cgroup. The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345" and
-// "full avg10=... total=123", in microseconds. Some kernels leave out the full line.
+// pressure reads how long tasks waited. dir is the directory with the pressure files of the node or
+// of a cgroup. Documentation/accounting/psi.rst describes their format: "some avg10=... total=12345"
+// and "full avg10=... total=123", in microseconds. Some kernels leave out the full line.
 func (k kernelCounters) pressure(dir, suffix string) counts {
 	of := unknownCounts
 	for c, name := range map[counter]string{memory: "memory", disk: "io", cpu: "cpu"} {

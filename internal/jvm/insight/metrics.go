@@ -9,7 +9,7 @@ import (
 )
 
 // maxSeries is how many combinations of labels a histogram may have. All further combinations share
-// one more.
+// one additional series.
 const maxSeries = 100
 
 // seconds are the classic buckets of pauses: 1 ms to 30 s.
@@ -77,8 +77,8 @@ func (m *metrics) forget(stream string) {
 	}
 }
 
-// options returns the options of a histogram of durations. It has classic buckets, and native ones
-// for a server that scrapes those.
+// options returns the options of a histogram of durations. It has classic buckets, and native
+// buckets for a server that scrapes native histograms.
 func options(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds,
 		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}
@@ -125,7 +125,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		heapCapacity: gauges("ullage_jvm_heap_capacity_bytes", "Size of the heap after the last collection."),
 		ratio:        gauges("ullage_jvm_gc_overhead_ratio", "Part of the last minute for which the collector stopped the application, from 0 to 1."),
 	}
-	// A counter that exists from the start shows its first increment.
+	// Without a zero at the start, Prometheus would miss the first increment of a counter.
 	for _, v := range verdicts {
 		m.stalls.WithLabelValues(string(v))
 	}

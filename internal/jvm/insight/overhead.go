@@ -5,8 +5,8 @@ import "time"
 // window is the time over which the overhead is measured.
 const window = 60 // seconds
 
-// overhead is the time that pauses took in each of the last seconds, according to the clock of the
-// lines. The zero value has no pauses.
+// overhead holds how much time pauses took in each of the last seconds. Pauses are dated by the times
+// in the lines. The zero value has no pauses.
 type overhead struct {
 	paused [window]time.Duration
 	second int64 // the newest second, in Unix time

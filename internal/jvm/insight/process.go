@@ -21,16 +21,16 @@ const (
 
 // process is a visible JVM.
 type process struct {
-	dir    string // in the kernel's proc
-	thread string // the directory of its VM thread; empty: not found
+	dir    string // its directory, such as proc/42, relative to the root of the kernel's files
+	thread string // the directory of its VM thread, also relative to that root; empty: not found
 }
 
 // work is what the kernel shows of the visible JVMs at one time.
 type work struct {
 	faults int64 // major page faults; negative: unknown
 
-	// function is the kernel function in which a VM thread waits and cannot be interrupted, as for a
-	// disk. It is padded with zeros; zero: none of them waits so.
+	// function is the kernel function in which a VM thread waits uninterruptibly, for example for a
+	// disk. It is padded with zeros; all zeros: no such function was found.
 	function [maxFunction]byte
 }
 
@@ -53,7 +53,8 @@ func (k kernelCounters) processOf(id string) process {
 	return p
 }
 
-// work reads what the kernel shows of the JVMs. It costs two small files for each of them.
+// work reads what the kernel shows of the JVMs. It reads two small files for each JVM, and a third
+// if the JVM's VM thread waits uninterruptibly.
 func (k kernelCounters) work(jvms []process) work {
 	w := work{faults: -1}
 	for i, p := range jvms {
@@ -72,8 +73,8 @@ func (k kernelCounters) work(jvms []process) work {
 	return w
 }
 
-// stat returns the state of a thread, and the major page faults of it or of its whole process: see
-// proc_pid_stat(5). The name of the thread, which is in brackets, may have any characters.
+// stat returns the state and the number of major page faults of the thread or the whole process whose
+// directory is dir: see proc_pid_stat(5). The name, which is in parentheses, may have any characters.
 func (k kernelCounters) stat(dir string) (state byte, faults int64, ok bool) {
 	if dir == "" {
 		return 0, 0, false

@@ -10,7 +10,7 @@ import (
 const (
 	maxSamples = 128              // about two minutes
 	findTime   = 30 * time.Second // how often the JVMs' cgroups and the destination's device are looked up
-	findRest   = 5 * time.Second  // after a lookup, a JVM that appears is not looked up for so long
+	findRest   = 5 * time.Second  // the shortest time between two lookups, even if a JVM appears
 	background = 10               // number of samples before a stop that show the usual growth of the counters
 )
 
@@ -76,7 +76,7 @@ type sampler struct {
 	processes []process
 	set       int
 	found     time.Time
-	appeared  atomic.Bool // a JVM has stopped that may have appeared since found; any goroutine may set it
+	appeared  atomic.Bool // a JVM that may have appeared after the lookup at found had a stop; any goroutine may set this
 
 	dest   string // the directory of the destination; empty: no destination
 	number string // the number of its device; empty: not known

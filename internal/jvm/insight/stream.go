@@ -18,7 +18,7 @@ type stream struct {
 	joiner *pause.Joiner
 	tally  *pause.Tally
 	load   overhead
-	shown  int // the number of the last run that has stopped
+	shown  int // the number of the latest run that has had a stop
 
 	fresh bool      // a line has been read since the last tick
 	heard time.Time // time of the last tick with lines or, before that, when the stream appeared
@@ -43,7 +43,7 @@ func (s *stream) tick(now time.Time) {
 		s.joiner.Settle()
 	}
 	heard := s.heard
-	if !s.tally.Of(s.joiner.Run()) { // another JVM has started, and had no stop yet
+	if !s.tally.Of(s.joiner.Run()) { // another JVM has started and has had no stop yet
 		heard = time.Time{}
 	}
 	s.tally.Idle(heard, now)
@@ -72,7 +72,7 @@ func (s *stream) take(e *pause.Event) {
 	}
 }
 
-// figured makes a mark of figures.
+// figured turns figures into a mark.
 func (s *stream) figured(f *pause.Figures) {
 	s.in.note(mark.New(mark.JVMFigures, append([]string{"stream", s.name}, f.Fields()...)...))
 }
@@ -99,8 +99,8 @@ func (s *stream) paused(p *pause.GCPause) {
 }
 
 // generational lists the collectors that leave garbage in the old generation, except in a full
-// collection. The other collectors collect the whole heap, or their JVMs end without a full
-// collection.
+// collection. All collections of the other collectors are treated as whole: they collect the whole
+// heap, or their JVMs may end without a full collection.
 var generational = []pause.Collector{pause.Serial, pause.Parallel, pause.G1}
 
 // heap records the sizes of the heap after a collection.
@@ -139,7 +139,7 @@ func (s *stream) stopped(stop *pause.Stop) {
 	}
 	if run := s.joiner.Run().Number; run != s.shown {
 		s.shown = run
-		s.in.judge.sampler.appeared.Store(true) // a JVM that stops has all its threads
+		s.in.judge.sampler.appeared.Store(true) // by its first stop, a JVM has started all its threads
 	}
 	s.in.judge.stopped(s.name, stop, end, now)
 	if !s.joiner.Run().Mixed {

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
-// bring does what the task wants: it reads the baseline of a JVM, or changes the JVM.
+// bring carries out the task: it reads the baseline of a JVM, or changes the JVM.
 func bring(ctx context.Context, talk outputs.Talk, t *plan.Task) (err error) {
 	defer outputs.Recover(&err)
 	switch t.Step {

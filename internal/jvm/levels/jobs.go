@@ -23,8 +23,8 @@ type job struct {
 	errs     []error
 	until    time.Time      // the end of the raise that the job began
 	ended    loggers.Levels // the application's raise that the job ended
-	was      plan.Raise     // the raise that its raise replaced
-	had      bool           // there was a raise that its raise replaced
+	was      plan.Raise     // if had: the raise that the job's raise replaced
+	had      bool           // the job's raise replaced another raise
 	canceled bool           // no JVM took the raise, so the job was canceled
 	deadline time.Time      // when the job is answered at the latest, even if tasks are still running
 }
@@ -192,7 +192,7 @@ func (s *jobs) waits(j *job) bool {
 }
 
 // fails reports whether no JVM accepted the raise of a job. In that case, it makes sure that
-// the job has a reason.
+// the errors of the job say why.
 func (s *jobs) fails(j *job) bool {
 	if j.Verb != control.VerbSet || !j.App.IsZero() || j.canceled || s.waits(j) {
 		return false

@@ -23,8 +23,8 @@ import (
 
 const (
 	// pollInterval is how often the Loop checks the annotations file, the lock and the socket while
-	// there is work. A poll notices a swapped directory too. If [Loop.Annotated] is not called,
-	// nothing else notices a change of the file.
+	// there is work. A poll notices a swapped directory too. Unless [Loop.Annotated] is called, only
+	// a poll notices a change of the file.
 	pollInterval = control.KeepInterval
 
 	// idleInterval is the same interval while no level is raised. It equals the interval of the
@@ -77,7 +77,7 @@ type Outlets struct {
 	Mark func(mark.Mark)
 
 	// Save is called by several goroutines, each time that withheld lines are to be saved, with the
-	// kind of the cause and a reason for people. If nil, no lines are held.
+	// kind of the cause and a human-readable reason. If nil, no lines are held.
 	Save func(cause, why string) (control.Saving, error)
 }
 

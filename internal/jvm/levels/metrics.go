@@ -39,7 +39,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_annotation_problems", Help: "Invalid annotations; /status lists them with the reason."}),
 	}
-	// A counter that exists from the start shows its first increment.
+	// Without a zero at the start, Prometheus would miss the first increment of a counter.
 	for _, r := range plan.Reasons() {
 		m.raises.WithLabelValues(r)
 	}

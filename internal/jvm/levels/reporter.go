@@ -32,7 +32,7 @@ type reporter struct {
 
 	holding    map[string]bool // logged errors that still persist
 	noted      []ask.Problem   // logged bad annotations
-	warned     time.Time       // when warns was last 0
+	warned     time.Time       // when warns was last reset
 	warns      int             // errors logged since then
 	reconciled time.Time       // when all JVMs last had the wanted selection
 }

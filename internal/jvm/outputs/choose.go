@@ -41,7 +41,8 @@ func Lists(listed []attach.Output, name string) bool {
 const MaxChosen = 16
 
 // Choose returns the shipped outputs of a JVM that a raise of the given streams changes. It returns
-// an error if no output matches, or if one of them could not be restored.
+// an error if no output matches, if more than [MaxChosen] match, or if a matching output could not be
+// restored afterwards.
 func (d Talk) Choose(j attach.JVM, listed []attach.Output, stream string) (chosen []attach.Output, err error) {
 	var elsewhere, others []string
 	note := func(names *[]string, name string) {
@@ -130,8 +131,8 @@ func (d Talk) OutputFor(j attach.JVM) (name string, err error) {
 var ErrHeld = errors.New("it is adopted already")
 
 // Held returns an error that wraps [ErrHeld] if another sidecar has adopted the JVM, which then
-// logs to the source of that sidecar. That sidecar listens on a socket, whose path below its source
-// is given.
+// logs to the source of that sidecar. socket is the path, relative to a source, of the socket on which
+// the source's sidecar listens.
 func (d Talk) Held(j attach.JVM, listed []attach.Output, socket string) error {
 	for _, o := range listed {
 		if !o.Reconfigured || filepath.Base(o.File()) != ask.OutputFile || d.Ships(j, o) {

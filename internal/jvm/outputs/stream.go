@@ -41,8 +41,9 @@ func expanded(j attach.JVM, o attach.Output) string {
 	return strings.Replace(filepath.Base(o.File()), pidMark, strconv.Itoa(j.PID), 1)
 }
 
-// streamsOf returns the names that people may use for an output's stream: that of the shipped
-// stream, with any time, and the names in the form that the JVM's list shows.
+// streamsOf returns the names by which a command or an annotation may refer to an output's stream:
+// the name of the shipped stream, with an example of a time in it; the same name with %t instead of
+// the time; and the name as the JVM lists it, with %p and %t.
 func streamsOf(j attach.JVM, o attach.Output) []string {
 	return []string{naming.StreamOf(strings.Replace(expanded(j, o), timeMark, someTime, 1)), Stream(j, o), naming.StreamOf(filepath.Base(o.File()))}
 }
@@ -66,7 +67,7 @@ func isTimed(stream string, j attach.JVM, o attach.Output) bool {
 	return is && err == nil && end == after
 }
 
-// The reasons why a JVM has no output to raise. None of them disappears without a change.
+// The reasons why a JVM has no output to raise. No reason goes away by itself.
 var (
 	ErrNotShipped  = errors.New("none of its outputs is shipped")
 	ErrOtherStream = errors.New("none of its shipped outputs is the stream to raise")
@@ -90,7 +91,7 @@ func OtherStream(pattern string, streams []string) error {
 	return fmt.Errorf("%w, %q (it has: %s)", ErrOtherStream, pattern, strings.Join(shown, ", "))
 }
 
-// NothingToRaise reports whether err wraps one of these reasons.
+// NothingToRaise reports whether err wraps [ErrNotShipped], [ErrOtherStream] or [ErrNoLevel].
 func NothingToRaise(err error) bool {
 	return errors.Is(err, ErrNotShipped) || errors.Is(err, ErrOtherStream) || errors.Is(err, ErrNoLevel)
 }

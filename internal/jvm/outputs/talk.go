@@ -71,8 +71,8 @@ func (d Talk) Describe(ctx context.Context, j attach.JVM) attach.Description {
 	return attach.ParseDescription(text)
 }
 
-// Configure sets outputs of a JVM to their baseline, followed by raise. It leaves out the tag set
-// that would kill the JVM.
+// Configure sets outputs of a JVM to their baseline, followed by raise. It switches off the tag set
+// that would kill the JVM: see [attach.Guard].
 func (d Talk) Configure(ctx context.Context, j attach.JVM, outputs []attach.Output, raise ask.Selection) error {
 	for _, o := range outputs {
 		guarded := attach.Guard(o, raise)

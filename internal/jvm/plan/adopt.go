@@ -15,7 +15,7 @@ import (
 // before any command is sent to the JVM, and forgotten once a list has shown that the JVM does not
 // have the output. A process that finds a saved adoption removes the output or keeps it.
 type Adopted struct {
-	PID       int           `json:"pid"`    // for people
+	PID       int           `json:"pid"`    // informational
 	Output    string        `json:"output"` // its name, as VM.log lists it
 	Selection ask.Selection `json:"selection"`
 	Given     bool          `json:"given"` // the JVM has accepted it
@@ -51,8 +51,8 @@ type Adoption struct {
 	plan *Plan
 
 	want  ask.Selection // zero: no JVM is to be adopted
-	known bool          // want is known; as long as it is not, the JVMs keep what they have
-	over  ask.Selection // a wanted selection for which a command has ended the adoption
+	known bool          // want is known; as long as it is unknown, the JVMs keep their outputs
+	over  ask.Selection // the wanted selection whose adoption a command has ended; zero: no command has
 	by    string        // the process that asked for the end
 
 	settled  map[string]bool    // by JVM ID: the JVM needs no output, or cannot have one
@@ -60,7 +60,7 @@ type Adoption struct {
 }
 
 // Want sets the selection for JVMs without an output into the source. Zero gives them no output. If
-// it is not known, they keep what they have.
+// the selection is not known, JVMs keep the outputs that they were given.
 func (d *Adoption) Want(what ask.Selection, known bool) {
 	if d.known = known; !known || what == d.want {
 		return
@@ -159,9 +159,9 @@ func (d *Adoption) task(j attach.JVM, goal Goal, now time.Time) *Task {
 	return t
 }
 
-// orphan returns the ID under which an output of a JVM with the same process ID is saved, although
-// no JVM with that saved ID is found: a JVM that has created its socket again has a new ID and
-// looks like a new JVM.
+// orphan returns the ID of a saved adoption with the process ID of j whose JVM is no longer found, or
+// "". Such an adoption may be that of j: a JVM that has created its socket again has a new ID and looks
+// like a new JVM.
 func (d *Adoption) orphan(j attach.JVM) string {
 	for id, a := range d.plan.State.Adopted {
 		if a.PID == j.PID && !d.plan.has(id) {

@@ -98,7 +98,7 @@ func Lasting(err error) bool {
 	return attach.KindOf(err) == attach.Refused || attach.KindOf(err) == attach.TooOld || errors.Is(err, outputs.ErrElsewhere)
 }
 
-// noOurs reports whether err means that the raise does not apply to the JVM of the socket: the
+// noOurs reports whether a.err means that the raise does not apply to the JVM of the socket: the
 // JVM logs elsewhere or has no such stream, or the socket is stale. Such an error is reported
 // only if there is no other error.
 func (a attempt) noOurs() bool {

@@ -25,7 +25,7 @@ type Change struct {
 	Restored bool   `json:"-"`
 	Adoption bool   `json:"-"` // the JVM was given the output or, if Restored, no longer has it
 
-	// First marks the one change of a JVM in an update that is counted: raises and restores are
+	// First marks the only change of a JVM that is counted in an update: raises and restores are
 	// counted for each JVM, not for each of its outputs.
 	First bool `json:"-"`
 
@@ -90,7 +90,7 @@ func (c Change) Mark() mark.Mark {
 	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise.String(), "why", c.Why, "by", c.by, "until", until)
 }
 
-// ShownEnd returns the end of a raise for people. It is rounded up, so that the raise has ended
+// ShownEnd returns the end of a raise as a text. The end is rounded up, so that the raise has ended
 // at the time shown.
 func ShownEnd(t time.Time) string { return t.Add(time.Second - 1).UTC().Format(time.RFC3339) }
 

@@ -23,8 +23,8 @@
 //
 // # Adopted JVMs
 //
-// A JVM without an output into the source may be given one ([Adopted]), which is removed in the
-// end. Adoption comes before any raise, since a raise needs an output. It is saved in the same way:
+// A JVM without an output into the source may be given one ([Adopted]), which is removed
+// later. Adoption comes before any raise, since a raise needs an output. It is saved in the same way:
 //
 //	look     list; the JVM has no output into the source
 //	give     save, create the output
@@ -38,8 +38,8 @@
 //
 // The saved state (levels.json) is for crashes: it is read once, at a start, and then only written.
 // The baseline is saved before the first raise, and forgotten after the verified restore. A process
-// that finds a saved baseline therefore restores it, or adds what is wanted now to it, whatever its
-// predecessor was doing when it was killed: both commands may be repeated.
+// that finds a saved baseline therefore restores it, or adds the raise that is now wanted to it,
+// whatever its predecessor was doing when it was killed: both commands may be repeated.
 //
 //	killed before save      nothing has happened
 //	killed after save       the JVM may be raised or not: restored, or raised again

@@ -62,8 +62,8 @@ func (s *File) Moved() bool {
 func (s *File) Whole() bool { return s.seen != Stamp{} }
 
 // Load reads the saved state. It returns nil if there is no saved state. If only parts of the state
-// are sound, Load returns these parts and an error. If the state has another form than Save writes,
-// Load does not record its stamp, so that it is saved again.
+// are sound, Load returns these parts and an error. If the file is not in the form that Save writes,
+// Load does not record its stamp, so that the state is saved again.
 func (s *File) Load(now time.Time) (*State, error) {
 	root, err := statedir.OpenRoot(s.source)
 	if err != nil {

@@ -78,8 +78,8 @@ func (p *Plan) Annotate(req ask.Request, known bool, now time.Time) {
 	}
 }
 
-// Alarm begins the raise of a trigger that has fired. reason is the condition, and why is a text
-// for people. The raise waits for its first JVM until awaited.
+// Alarm begins the raise of a trigger that has fired. reason is the condition, and why is a
+// human-readable text. The raise waits for its first JVM until awaited.
 func (p *Plan) Alarm(asked ask.Raise, reason, why string, now, awaited time.Time) {
 	p.State.Raises[FromTrigger] = Begun(asked, reason, "trigger: "+why, now)
 	p.State.Fired = true

@@ -40,7 +40,7 @@ type Raise struct {
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"` // the cause, or the condition of a trigger; a metric's label
-	Why    string    `json:"why"`    // a text for people
+	Why    string    `json:"why"`    // a human-readable text
 	Ended  string    `json:"ended"`  // why the raise ended early; empty if it did not
 
 	// By and EndedBy are the processes that asked for the raise and for its end. They are empty if
@@ -69,7 +69,7 @@ func (r *Raise) begin(now time.Time) {
 // JVM is changed, and forgotten when a list has shown that the JVM has that configuration again. A
 // process that finds a saved baseline restores it, or replaces the raise that was added to it.
 type Baseline struct {
-	PID     int             `json:"pid"` // for people
+	PID     int             `json:"pid"` // informational
 	Outputs []attach.Output `json:"outputs"`
 	Stream  string          `json:"stream,omitempty"` // the pattern by which the outputs were chosen; see [ask.Raise]
 	Applied ask.Selection   `json:"applied"`          // the last raise that the JVM accepted; zero: none
@@ -126,8 +126,8 @@ const (
 )
 
 // Parse parses a saved state and keeps its sound parts. It returns an error if a part is not sound.
-// If a raise ends later than its duration permits, it is shortened to that duration. If the state
-// is nil, there is always an error.
+// If a raise ends later than its duration permits, it is shortened to that duration. If Parse
+// returns no state, it returns an error.
 func Parse(text []byte, now time.Time) (*State, error) {
 	s := NewState()
 	parts := struct { // each raise, baseline and adoption is checked separately
@@ -220,7 +220,7 @@ func (s *State) Expire(now time.Time) {
 	}
 }
 
-// sound reports whether every output of b has a form in which a JVM lists outputs.
+// sound reports whether the outputs of b could come from the list of a JVM.
 func sound(b *Baseline) bool {
 	if len(b.Outputs) > outputs.MaxChosen {
 		return false

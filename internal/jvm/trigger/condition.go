@@ -23,11 +23,11 @@ type signs struct {
 	floor pause.Floor
 	stops bool // stops are seen
 
-	// unseen counts, up to maxUnseen, the events that lack the other half of a sign while a
-	// trigger looks for an io-stall: each pause, whose CPU times would follow in a later line, and
-	// each safepoint of a collection without the pauses in it. timed is set once CPU times have
-	// been logged, and paired once a safepoint has been logged with its pauses. After that, unseen
-	// does not matter.
+	// unseen counts, up to maxUnseen, the events that show only half of a sign: each pause, whose CPU
+	// times would follow in a later line, and each safepoint of a collection without the pauses in
+	// it. Events are counted only while a trigger looks for an io-stall. timed is set once CPU times
+	// have been logged, and paired once a safepoint has been logged with its pauses. Once either is
+	// set, unseen does not matter.
 	unseen        atomic.Int32
 	timed, paired atomic.Bool
 }
@@ -79,7 +79,7 @@ type line struct {
 	event *pause.Event // if it has been parsed already; else nil
 
 	own  pause.Event
-	read bool // own has the event, if there is one
+	read bool // text has been parsed into own
 }
 
 // parsed returns the event of the line.

@@ -14,8 +14,8 @@ type Config struct {
 	// [ask.ParseTrigger] reads. If empty, they are saved only on request.
 	SaveOn string
 
-	// Floor is the shortest pause that can meet the condition io-stall. The part of a safepoint
-	// outside its pauses must be as long. It is not declared as a flag here.
+	// Floor is the shortest pause that can meet the condition io-stall. A safepoint can meet it only
+	// if the part outside its pauses is at least that long. This package declares no flag for Floor.
 	Floor pause.Floor
 
 	// Stops says whether [Set.Stop] is called with each stop. If it is not, a safepoint cannot meet

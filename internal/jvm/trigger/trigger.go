@@ -35,12 +35,12 @@ type raising struct {
 // Alarm is one firing of a trigger.
 type Alarm struct {
 	Reason string // the condition; a metric's label
-	Why    string // for people
+	Why    string // human-readable
 }
 
 // New returns a Set for a valid cfg. When a condition of cfg.SaveOn is met, the Set calls save with
-// the name of the condition and a reason for people. save must not block. If save is nil, no lines
-// are held.
+// the name of the condition and a human-readable reason. save must not block. If save is nil, no
+// lines are held.
 func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *Set {
 	s := &Set{signs: signs{floor: cfg.Floor, stops: cfg.Stops}, fired: make(chan Alarm, 1), save: save,
 		missed: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -49,7 +49,7 @@ func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *S
 		s.saving, _ = cfg.saveOn() // cfg is valid
 	}
 	for _, c := range ask.Conditions() {
-		s.missed.WithLabelValues(c) // a counter that exists from the start shows its first step
+		s.missed.WithLabelValues(c) // without a zero at the start, Prometheus would miss the first increment
 	}
 	reg.MustRegister(s.missed)
 	return s
@@ -102,7 +102,7 @@ func (s *Set) Stop(stop *pause.Stop) {
 
 // fire hands over an alarm if the trigger is armed; otherwise it counts the condition as missed.
 func (s *Set) fire(r *raising, a Alarm) {
-	// The levels arm the trigger again. They may have disarmed it since r was loaded.
+	// Package levels arms the trigger again. It may have disarmed the trigger since r was loaded.
 	if r.armed && s.raising.CompareAndSwap(r, &raising{Trigger: r.Trigger}) {
 		select {
 		case s.fired <- a:
@@ -113,11 +113,11 @@ func (s *Set) fire(r *raising, a Alarm) {
 	s.missed.WithLabelValues(a.Reason).Inc()
 }
 
-// Fired returns the channel with the alarms of the trigger that raises. It holds at most one.
+// Fired returns the channel with the alarms of the raising trigger. It holds at most one alarm.
 func (s *Set) Fired() <-chan Alarm { return s.fired }
 
-// Arm gives the trigger that raises the conditions of t, and then arms or disarms it. It does
-// not arm a trigger whose last alarm is pending.
+// Arm sets the conditions of the raising trigger to those of t, and then arms or disarms the trigger.
+// It does not arm the trigger while the last alarm is pending.
 func (s *Set) Arm(t ask.Trigger, armed bool) {
 	if t.IsZero() {
 		s.raising.Store(nil)

@@ -7,7 +7,7 @@ import "sync/atomic"
 type unread struct {
 	waiting atomic.Bool // set to ask the reader; the reader clears it
 
-	// Only the levels use the following fields.
+	// Only the Loop of package levels uses the following fields, through the methods below.
 	read  bool // everything written before that moment has been read
 	asked bool // the reader has been asked
 }
@@ -22,8 +22,7 @@ func (s *Set) CaughtUp() {
 // Unread records that lines are being written which must be read before the trigger is armed.
 func (s *Set) Unread() { s.unread.read, s.unread.asked = false, false }
 
-// Waiting reports whether the levels are waiting for the next CaughtUp. It is safe for concurrent
-// use.
+// Waiting reports whether the Set is waiting for the next CaughtUp. It is safe for concurrent use.
 func (s *Set) Waiting() bool { return s.unread.waiting.Load() }
 
 // HaveRead reports whether Read has returned true since Unread.

@@ -17,7 +17,7 @@ var (
 // operations are the label values of the metric.
 var operations = []string{getSecret.Name, updateSecret.Name, getConfiguration.Name, patchConfiguration.Name}
 
-// client reads and writes the two objects. It is not safe for concurrent use.
+// client reads and writes the Secret and the webhook configuration. It is not safe for concurrent use.
 type client struct {
 	*kubeapi.Client
 	metrics metrics

@@ -17,7 +17,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		apiErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_injector_api_errors_total", Help: "Failed requests to the Kubernetes API, by operation. A write that lost to another replica is not counted as failed."}, []string{"operation"}),
 	}
-	// Only a counter that exists from the start shows its first increment.
+	// Without a zero at the start, Prometheus would miss the first increment of a counter.
 	for _, op := range operations {
 		m.apiErrors.WithLabelValues(op)
 	}

@@ -25,8 +25,8 @@ const (
 )
 
 const (
-	// skew is how far the clocks of a cluster may differ. A certificate is valid from that long
-	// before the time of its creation.
+	// skew is how far the clocks of a cluster may differ. The validity of a certificate begins that
+	// long before its creation.
 	skew = time.Hour
 
 	// maxCAs bounds ca.crt. A rollover needs two.

@@ -87,7 +87,7 @@ func (r *renewer) run(ctx context.Context) {
 	}
 }
 
-// report logs an error once, and the end of the errors.
+// report logs each error once, and logs when maintenance works again.
 func (r *renewer) report(err error) {
 	switch {
 	case err != nil:
@@ -104,7 +104,7 @@ func (r *renewer) report(err error) {
 	}
 }
 
-// withoutDigits makes equal the texts of errors that differ only in a port or a version.
+// withoutDigits removes digits, so that errors that differ only in a port or a version become equal.
 func withoutDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -115,8 +115,8 @@ func withoutDigits(s string) string {
 }
 
 // look does everything that is due. It reads the configuration first and writes it last: if the
-// caBundle has not changed in between, it cannot belong to a Secret that is later than the
-// Secret that look has read.
+// caBundle has not changed in between, it cannot belong to a newer version of the Secret than
+// look has read.
 func (r *renewer) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {
@@ -147,8 +147,9 @@ func (r *renewer) look(ctx context.Context) error {
 	return fmt.Errorf("other clients wrote first %d times in a row (does a second injector use the same names?): %w", maxConflicts, conflict)
 }
 
-// take serves m if API servers trust it, because m's CA was published, or was in the caBundle
-// before publishing failed. m may be empty.
+// take serves m if API servers trust it: either m's CA was published, or it was already in the
+// caBundle when publishing failed. Without a usable certificate, take serves m in any case. m may be
+// empty.
 func (r *renewer) take(m material, conf configuration, failure error) {
 	if m.leaf == nil {
 		return

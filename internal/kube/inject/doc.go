@@ -25,7 +25,7 @@
 // With several JVM containers ("ullage.dev/container: a,b"), each has its own sidecar: `ullage run` ships one
 // directory and speaks to the JVMs that share one /tmp. The names for the second JVM end in -2: ullage-2,
 // ullage-logs-2. The second sidecar uses the next port, called ullage-metrics2 (15 characters, the longest
-// possible name of a port); prometheus.io/port can only have the first port. The sidecar's durable files are
+// possible name of a port); prometheus.io/port can only name the first port. The sidecar's durable files are
 // in a directory named after its JVM's container.
 //
 // A setting is taken from the pod's annotation, or else from the defaults of the pod's namespace, or else
@@ -45,7 +45,7 @@
 // are newer than our API types stay.
 //
 // A sidecar is appended to the init containers. The pod's own init containers
-// end before the sidecar starts, so it does nothing for a JVM among them.
+// end before the sidecar starts, so the sidecar does nothing for a JVM among them.
 //
 // A pod that has our annotation and our container is not changed, except to restore a lost restartPolicy. So
 // an API server may call the webhook twice, and an injected manifest may be applied in a cluster with the

@@ -16,7 +16,8 @@ type Result struct {
 	// Warnings are for the person who creates the pod, one line each.
 	Warnings []string
 
-	// Injected means that Patch adds the sidecar. It is false for a pod that already has one.
+	// Injected means that Patch adds or repairs the sidecar. It is false for a pod that already has
+	// an intact sidecar.
 	Injected bool
 
 	// Refused, if not empty, is why the pod does not get a sidecar that it should
@@ -28,7 +29,7 @@ type Result struct {
 }
 
 // Mutate decides about a pod that is about to be created in the namespace. text is the pod as
-// JSON, in the form of the API server. Mutate injects any pod that does not opt out with the
+// JSON, as the API server sends it. Mutate injects any pod that does not opt out with the
 // label ullage.dev/inject: "false". The caller must have checked that the pod or its namespace
 // opts in. cfg must be valid. Mutate returns an error if text is not a pod.
 func Mutate(text []byte, namespace string, cfg wish.Config) (Result, error) {

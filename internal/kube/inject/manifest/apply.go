@@ -123,8 +123,8 @@ func newNodes(key string, value any, isJSON bool) (k, v *yaml.Node, err error) {
 	return root.Content[0].Content[0], root.Content[0].Content[1], nil
 }
 
-// plain matches a text that needs no quotes in any version of YAML, except the
-// reserved words for booleans and null in YAML 1.1, which kubectl reads.
+// plain matches a text that needs no quotes in any version of YAML. It also matches the
+// reserved words, which do need quotes: booleans and null in YAML 1.1, which kubectl reads.
 var (
 	plain    = regexp.MustCompile("^(-?[A-Za-z/$]" + inPlain + "( -?[A-Za-z0-9/$]" + inPlain + ")*|[0-9]+(Ki|Mi|Gi|Ti|m|s|h))$")
 	colon    = regexp.MustCompile(`:( |$)`)

@@ -45,7 +45,7 @@ var templates = map[string]string{
 }
 
 // refused says why some kinds of objects are not injected: their controller accepts
-// no sidecar in the template. A webhook injects their pods.
+// no sidecar in the template. The webhook injects their pods instead.
 var refused = map[string]string{
 	"serving.knative.dev/Service":       knative,
 	"serving.knative.dev/Configuration": knative,
@@ -84,8 +84,8 @@ func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 
 // offlineYield is how long a sidecar from a manifest waits for the first log. No injector
 // repairs such a pod. If another webhook strips its sidecar's restartPolicy, the JVM starts
-// that much later. If not, and if pulling the JVM's image takes longer than that, the sidecar
-// is restarted once.
+// that much later. If no webhook strips it, and pulling the JVM's image takes longer than that,
+// the sidecar is restarted once.
 const offlineYield = "1m"
 
 // yielding adds yield-after to the defaults: the sidecar exits after that time,
@@ -119,7 +119,7 @@ type manifest struct {
 	notes  []Note
 	missed []string // objects that ask for a sidecar without effect
 	number int      // number of the document, starting at 1
-	isJSON bool     // the document
+	isJSON bool     // the document is JSON
 }
 
 // document returns the document after the injection.

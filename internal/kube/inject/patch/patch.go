@@ -109,7 +109,7 @@ func (w *writer) add(path string, value any) {
 	w.ops = append(w.ops, Op{Op: "add", Path: path, Value: value})
 }
 
-// replace replaces a value, after a test that the value is old.
+// replace replaces a value, after a test that the value equals old.
 func (w *writer) replace(path string, old, value any) {
 	w.ops = append(w.ops, Op{Op: "test", Path: path, Value: old}, Op{Op: "replace", Path: path, Value: value})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// proxies are the names of containers that others add to pods. None of them is a JVM.
+// proxies are the names of containers that meshes, agents and other tools add to pods. None of them is a JVM.
 var proxies = []string{
 	"istio-proxy", "linkerd-proxy", "envoy", "envoy-sidecar", "kuma-sidecar", "consul-dataplane", "consul-connect-envoy-sidecar",
 	"vault-agent", "cloud-sql-proxy", "cloudsql-proxy", "oauth2-proxy", "queue-proxy", "daprd", "datadog-agent", "trace-agent",

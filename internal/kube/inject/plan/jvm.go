@@ -19,7 +19,7 @@ import (
 // jvm is a container with a JVM, and the decisions about it.
 type jvm struct {
 	*pod.Container
-	wishes *wish.Wishes // without the ring if none is created, so that none takes memory
+	wishes *wish.Wishes // without the size of the ring if no ring is created, so that no memory is added for it
 	suffix string       // of the names of its sidecar and volumes: empty, "-2", "-3" …
 
 	attach   attach.Mode

@@ -41,8 +41,8 @@ func (j *jvm) optionsFor() string {
 	return options
 }
 
-// otherOptions returns the options that have nothing to do with the log. Adoption does not replace
-// them.
+// otherOptions returns the options that have nothing to do with the log. A JVM that is adopted does
+// not get them from the sidecar.
 func (j *jvm) otherOptions() string {
 	var options []string
 	// Otherwise a crash report would be lost with the pod.

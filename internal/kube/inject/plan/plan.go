@@ -84,7 +84,7 @@ type Annotation struct{ Name, Value string }
 // Bounds of the texts about a plan.
 const (
 	maxDenied   = 1000 // bytes of all problems
-	maxWarnings = 10   // in the annotation: the sidecar reads a line of at most 16 KiB
+	maxWarnings = 10   // in the annotation, whose line may have at most 16 KiB: the sidecar refuses a longer one
 )
 
 // problem is why a pod can't be injected, and what to do about it.

@@ -30,8 +30,8 @@ func Injected(p *pod.Pod) (earlier ask.Status, injected bool) {
 }
 
 // Repair restores the lost restartPolicy of an injected pod's sidecars. The webhook that
-// dropped it may run after us and drop it again. So the sidecar is told to yield: the pod must
-// start, with or without a sidecar.
+// dropped it may run after us and drop it again. So the sidecar is configured to yield: the pod
+// must start, with or without a sidecar.
 func Repair(p *pod.Pod, s ask.Status) Plan {
 	var made Plan
 	for i, c := range p.Spec.InitContainers {

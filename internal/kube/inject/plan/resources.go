@@ -19,10 +19,10 @@ var (
 	memoryLimit = resource.MustParse("64Mi")
 )
 
-// resourcesOf returns the resources of each sidecar, and what all sidecars add to the pod. The resources of a sidecar keep
-// three properties of the pod: a ResourceQuota for CPU limits admits it, its QoS class is Guaranteed, and its own containers
-// may use all their ephemeral storage. If the pod has pod-level resources, a sidecar gets none: the sum of the containers'
-// requests must not exceed the pod's.
+// resourcesOf returns the resources of each sidecar, and what all sidecars add to the pod. The resources of a sidecar
+// preserve three properties that the pod may have: a ResourceQuota for CPU limits admits it, its QoS class is Guaranteed,
+// and its own containers may use all their ephemeral storage. If the pod has pod-level resources, a sidecar gets none: the
+// sum of the containers' requests must not exceed the pod's.
 func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.ResourceRequirements, adds string) {
 	if p.HasWhole() {
 		return r, ""
@@ -54,7 +54,7 @@ func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.R
 // guarantee sets the requests to the limits, so that the pod stays Guaranteed. The maximum requests
 // of the policy still apply. A CPU limit over the maximum is lowered to it. A memory limit over the
 // maximum is not lowered, because the kernel would kill a sidecar that fills its spool: the
-// requests then stay as they are, and the pod is not Guaranteed. A warning reports both cases.
+// requests then stay as they are, and the pod is not Guaranteed. In either case, there is a warning.
 func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *notes) {
 	over := func(name corev1.ResourceName) (bound resource.Quantity, is bool) {
 		bound, is = most[name]
@@ -75,9 +75,9 @@ func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *note
 }
 
 // storage requests the disk space that the durable copy may take, so that the
-// scheduler finds a node with that much. If the pod is limited, the same amount
-// becomes a limit: the kubelet evicts a pod whose emptyDirs take more than the
-// sum of its containers' limits.
+// scheduler finds a node with that much. If limited, a container of the pod has a
+// limit of disk space, and the same amount becomes the sidecar's limit: the kubelet
+// evicts a pod whose emptyDirs take more than the sum of its containers' limits.
 func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
 	limit, given := r.Limits[corev1.ResourceEphemeralStorage]
 	if !given && limited {

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// eventsVariable tells the library in java/ where to create its ring, and how large.
+// eventsVariable tells the library in java/ where to create its ring, and how large to make it.
 const eventsVariable = "ULLAGE_EVENTS"
 
 // planEvents decides whether the JVMs of a container create rings for their events. If the JVM's user is not known, the

@@ -33,8 +33,8 @@ func imageTmp(c *pod.Container) string {
 	return ""
 }
 
-// java8 matches an image of JDK 8: its name is a JDK's and its tag is 8, or its tag names both. An
-// application with java in its name and version 8 does not match.
+// java8 matches an image of JDK 8: its name is a JDK's and its tag is 8, or its tag names both JDK
+// and 8. An application with java in its name and version 8 does not match.
 var java8 = regexp.MustCompile(`(?i)(?:^|[/-])(?:java|openjdk|jdk|jre|temurin|amazoncorretto|corretto|zulu|liberica|sapmachine|semeru|dragonwell)` +
 	`(?:-(?:openjdk|openjre|jdk|jre|alpine|debian|centos|runtime))*:(?:1\.)?8(?:[^0-9]|$)|:\S*-(?:jdk|jre)-?8(?:[^0-9]|$)`)
 

@@ -20,8 +20,8 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// imageUser is the uid and gid of the sidecar's image. A sidecar runs with them if those of the
-// JVM are not known.
+// imageUser is the uid and gid of the sidecar's image. A sidecar runs with this uid if the JVM's uid
+// is not known, and with this gid if the JVM's gid is not known either.
 const imageUser = 65532
 
 // volumes returns the volumes to add to the pod.

@@ -84,8 +84,8 @@ func (c *Container) InMemory(dir string) bool {
 	return v != nil && v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory
 }
 
-// SealedAbove returns the path of a read-only mount of c above dir, or "". With such a mount, the
-// container would not start with another mount at dir.
+// SealedAbove returns the path of a read-only mount of c above dir, or "". Below such a mount, a
+// mount at dir would keep the container from starting.
 func (c *Container) SealedAbove(dir string) string {
 	for _, m := range c.VolumeMounts {
 		at := path.Clean(m.MountPath)

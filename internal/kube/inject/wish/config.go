@@ -49,8 +49,9 @@ type Config struct {
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 
 	// Namespaces are settings for single namespaces, by the namespace's name. They have the form
-	// of Defaults and take precedence over them. They may also have the settings that the fields
-	// above have for all pods: image, image-pull-secrets, cpu-request, memory-limit and so on.
+	// of Defaults and take precedence over them. They may also replace the image, the pull secrets
+	// and the resources in the fields above: image, image-pull-secrets, cpu-request, memory-limit
+	// and so on.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 }
 
@@ -58,8 +59,8 @@ type Config struct {
 // requests for each pod, so they are what a sidecar needs for a usual log: 2.3m at 10 lines a
 // second, 7m at 1,000, and 9 MiB (docs/benchmarks/measured.md, A fleet, on paper). The limits
 // leave room for more. There is no limit of CPU time: a throttled sidecar falls behind. A pod
-// of QoS class Guaranteed must have a limit: 50m are enough for 20,000 lines a second, and for
-// working off a backlog at 46,000 (docs/pods.md, Requests and limits).
+// of QoS class Guaranteed must have a limit: 50m is enough for 20,000 lines a second, and to work
+// off a backlog at 46,000 lines a second (docs/pods.md, Requests and limits).
 func DefaultConfig() Config {
 	return Config{
 		OnError: Allow,

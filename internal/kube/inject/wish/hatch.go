@@ -94,9 +94,9 @@ const (
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parseVariables reads environment variables of the form NAME=VALUE, separated by white space.
-// It refuses the injector's own variables: those of settings, whose annotations the policy
-// bounds, those in the path of a pod's directory in a shared volume, and the credentials of
-// sinks, which everyone who may read pods would see.
+// It refuses three kinds of variables: those of settings, because the policy bounds only their
+// annotations; those in the path of a pod's directory in a shared volume, because the injector
+// sets them; and credentials of sinks, because everyone who may read pods would see them.
 func parseVariables(text string) (map[string]string, error) {
 	all := map[string]string{}
 	if len(text) > maxHatch {
@@ -161,8 +161,8 @@ func parsePatch(text string) (map[string]any, error) {
 	return patch, err
 }
 
-// Apply returns the container of a sidecar with the variables and after the patches. A pod can't change a variable that
-// the sidecar already has.
+// Apply adds the variables to the container of a sidecar, applies the patches, and returns the result. A pod can't change
+// a variable that the sidecar already has.
 func (h Hatch) Apply(c corev1.Container) corev1.Container {
 	for _, name := range slices.Sorted(maps.Keys(h.variables)) {
 		if !slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {

@@ -15,7 +15,7 @@ import (
 )
 
 // Policy bounds what the annotations of pods may ask for. A pod that asks for more is injected
-// with the values that it may have. It gets a warning.
+// with the allowed values, and its creator gets a warning.
 type Policy struct {
 	// Locked are settings, by the name of their annotation without
 	// [ask.Prefix], that no pod can change: the defaults apply.

@@ -45,7 +45,7 @@ func (c Config) Validate() []error {
 }
 
 // ValidateForAll is like Validate, for a configuration of all namespaces: it also refuses a
-// default that would stop some pods.
+// default with which some pods would never start.
 func (c Config) ValidateForAll() []error {
 	bad := c.Validate()
 	if kind, _, _ := strings.Cut(strings.TrimSpace(c.Defaults[Dest]), ":"); kind == "pvc" {

@@ -207,7 +207,8 @@ const sinkMemory = 12 * settings.Mi
 
 // addedMemory returns what is added to the sidecar's memory limit: the memory of its sinks, and as much of
 // the tmpfs as the spool and the lines made from events may take. The kernel charges memory of a tmpfs to
-// the container that writes it first: the log to the JVM's container, and these two to the sidecar's.
+// the container that writes it first: the log to the JVM's container, the spool and these lines to the
+// sidecar's.
 func (w *Wishes) addedMemory() settings.Size {
 	spooled := min(cmp.Or(w.Sidecar.Ship.Budget, w.Buffer), AsGoodAsNone)
 	return spooled + sinkMemory*settings.Size(len(w.Sidecar.Sinks.URLs))
