@@ -144,8 +144,9 @@ func (f *Follower) enter() error {
 	return io.EOF
 }
 
-// missed returns an error, once, if segments before seg were deleted unread. Missing numbers after a segment that still exists are those of uncommitted
-// segments, because retention deletes the oldest first.
+// missed returns an error, once, if segments before seg were deleted unread. Numbers that are
+// missing after a segment that still exists belonged to uncommitted segments, because retention
+// deletes the oldest segments first.
 func (f *Follower) missed(seg Info) error {
 	numbers := uint64(0)
 	if f.retired && seg.Seq > f.seen {
@@ -166,8 +167,8 @@ func (f *Follower) unchanged(seg Info) bool {
 }
 
 // open opens cur at its place if the file still has the bytes before the place. Otherwise
-// the segment was cut and has grown past the place again: then open goes back to the newest
-// end of a frame that the file still has, or to the beginning.
+// the segment was cut and has grown past the place again: then open goes back to the end of the
+// last frame that the file still has, or to the beginning.
 func (f *Follower) open() error {
 	r, err := f.in.open(f.cur.seg)
 	if errors.Is(err, fs.ErrNotExist) && f.in.files == nil {
@@ -184,7 +185,7 @@ func (f *Follower) open() error {
 	}
 	if !holds {
 		read := f.cur.back(r.file)
-		if f.committed == nil { // otherwise the place is from the cursor of a sink, not from a Follower
+		if f.committed == nil { // if committed is set, the place is from the cursor of a sink, not from a Follower
 			f.again.cut.add(read.raw, read.head)
 		}
 	}
@@ -196,8 +197,8 @@ func (f *Follower) open() error {
 	return nil
 }
 
-// full reports whether this look is over. cur may have grown since, but the caller may
-// have other streams to read.
+// full reports whether everything that the last look found has been read. cur may have grown
+// since then, but the caller may have other streams to read.
 func (f *Follower) full() bool {
 	return f.newest && !f.once && f.cur.Offset >= f.cur.seg.Size
 }

@@ -13,8 +13,9 @@ const FollowsAttr = "user.ullage.follows"
 
 // Follows returns the number of the segment that was written before this one. It is one
 // less than Seq, unless the numbers just before Seq belonged to segments that were never
-// committed: then an extended attribute of the file holds the number. Zero: the segment is the first of its stream. A copy of the file may lack
-// the attribute, and anyone who may write the file can change it.
+// committed: then an extended attribute of the file holds the number to return. Zero: the segment
+// is the first of its stream. A copy of the file may lack the attribute, and anyone who may write
+// the file can change it.
 func (i Info) Follows() uint64 {
 	if i.Seq == 0 {
 		return 0

@@ -14,7 +14,7 @@ import (
 const foreignWindow = 128 << 20
 
 // Decode decompresses a file or an object as a stream: its frames may have any size. It stops
-// at damage. The caller closes the result, and then the file or the object.
+// at damage. The caller closes the result first, then the file or the object.
 func Decode(in io.Reader, how Compression) (io.ReadCloser, error) {
 	switch how {
 	case Gzip:

@@ -16,10 +16,9 @@ var errHole = errors.New("zeros in place of bytes that never reached the disk")
 // bytes after the zeros, because it cannot know that no commit has covered them.
 //
 // A hole ends where a sector ends. It begins after a commit, and so after a whole line, or
-// where a sector begins. So a NUL inside a line is text, unless a whole sector has no other
-// bytes.
+// where a sector begins. So a NUL inside a line is text, unless NULs fill a whole sector.
 type holes struct {
-	wanted bool  // holes are wanted because the file is a segment; other programs' files may have NULs anywhere
+	wanted bool  // the file is a segment, so look for holes; other programs' files may have NULs anywhere
 	text   int64 // NULs before this offset are text
 	end    int64 // of the hole that was found last
 }

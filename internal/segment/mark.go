@@ -3,8 +3,8 @@ package segment
 // Mark is the place of a commit in a stream: all bytes before it are durable.
 // The zero value is the place before the first segment.
 type Mark struct {
-	Segment string `json:"segment"` // its name in the directory of the stream
-	Offset  int64  `json:"offset"`  // its length in bytes on disk
+	Segment string `json:"segment"` // name of the segment in the directory of the stream
+	Offset  int64  `json:"offset"`  // place in the segment, in bytes on disk
 
 	// Sealed means that the segment never grows again: further lines go into a new segment.
 	Sealed bool `json:"sealed,omitempty"`

@@ -181,7 +181,7 @@ func EachStream(dir *os.File, fn func(name string) error) error {
 }
 
 // Streams returns the names of the directories in dest that may belong to streams,
-// sorted. They need not hold segments, nor be readable.
+// sorted. These directories need not hold segments or be readable.
 func Streams(dest string) ([]string, error) {
 	dir, err := os.Open(dest)
 	if err != nil {

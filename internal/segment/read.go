@@ -65,9 +65,9 @@ type Reader struct {
 	how   Compression
 	limit int // of a frame, on disk and decoded
 	off   int64
-	end   int64 // where reading stops if there are no frames; 0: at the end of the file
+	end   int64 // where reading stops if the file has no frames; 0: at the end of the file
 	last  int   // how many bytes on disk the frame before off takes
-	holes holes // where there are no frames
+	holes holes // used if the file has no frames
 	in    window
 	raw   []byte // the decoded frame
 	zstd  *zstd.Decoder
@@ -133,7 +133,7 @@ func (r *Reader) Reset(file *os.File, how Compression) {
 func (r *Reader) Offset() int64 { return r.off }
 
 // Next returns the raw bytes of the next frame, at least one byte, or a block of at most 256
-// KiB where there are no frames. The bytes are valid until the next call. At the end of the
+// KiB if the file has no frames. The bytes are valid until the next call. At the end of the
 // file, Next returns [io.EOF], or a [*TornError] if the last frame is incomplete. After either,
 // the caller may call Next again when the file has grown. A [*CorruptionError] is returned
 // again until Resync is called. Other errors are read errors.

@@ -35,8 +35,8 @@ func (s since) in(seg Info) int64 {
 	return s.seek.Before(named.Seq, named.Start, s.time)
 }
 
-// jumpTo moves to where reading begins, and reports whether that is possible, because a frame
-// begins there or the file ends.
+// jumpTo moves to the offset from, where reading begins, if a frame begins or the file ends
+// there. It reports whether it has moved.
 func (p *place) jumpTo(r *Reader) bool {
 	if p.from == 0 || !r.begins(p.from) {
 		return false

@@ -13,7 +13,7 @@ import (
 )
 
 // appendBatch takes about one frame of bytes from the queue and appends them, as one frame
-// for each stream in it. It takes less if the bytes belong to more streams than may have a
+// for each of their streams. It takes less if the bytes belong to more streams than may have a
 // segment open before the next commit.
 func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.takeBatch(); err != nil {
@@ -120,8 +120,8 @@ func (st *writerStream) size(batch []queue.Chunk[tail.Chunk]) (n int) {
 	return n
 }
 
-// appendFrames appends the stream's parts of the batch: all lines as one frame, and frames
-// unchanged.
+// appendFrames appends the stream's parts of the batch: consecutive parts with lines as one
+// frame, and parts that already are frames unchanged.
 func (w *writer) appendFrames(st *writerStream) (err error) {
 	for parts := st.parts; len(parts) > 0 && err == nil; {
 		n := 1

@@ -36,8 +36,8 @@ type budget struct {
 // usage is how much memory of the source is in use. It is compared with the marks.
 type usage struct {
 	own     int64   // memory of the source files and the spool
-	spool   int64   // the part of it that is the spool
-	streams int     // number of streams that take more than a few pages of it
+	spool   int64   // the part of own that the spool takes
+	streams int     // number of streams that take more than a few pages of own
 	used    float64 // share of the budget
 	budget  int64
 	written int64 // sizes of all source files
@@ -105,7 +105,8 @@ func (b *budget) check(u tail.Usage) error {
 
 // adapt updates the bounds that depend on the budget, since a tmpfs can be resized at any
 // time. Lines on their way to the destination stay in the source until they are durable, so
-// they must take only a small part of the budget. The texts of rings have what the spool leaves.
+// they must take only a small part of the budget. The texts of rings may use the part of the
+// budget that the spool leaves.
 func (b *budget) adapt(bytes, spool int64) {
 	b.view.setBudget(bytes)
 	if b.room != nil {

@@ -23,12 +23,12 @@ func (s *Shipper) CatchUp(ctx context.Context) {
 
 // catching is how far the reader has caught up with the JVMs.
 type catching struct {
-	up    time.Time         // when everything written so far had been read; at first, a time long ago
+	up    time.Time         // when the reader had last caught up; at first, a time long ago
 	asked []chan<- struct{} // closed once the next scan and everything that it finds has been read
 }
 
-// with records that everything that is known to be in the source has been read. Until a scan that is
-// due has taken place, that may be less than there was at the time of a request.
+// with records that everything that is known to be in the source has been read. While a scan is due,
+// the source may have had unknown lines at the time of a request, so requests are not answered yet.
 func (c *catching) with(now time.Time, scanDue bool) {
 	c.up = now
 	if scanDue {

@@ -159,9 +159,10 @@ func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - tail.AreaS
 // compress better, and a smaller one keeps the bytes in the processor's cache.
 func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
 
-// How much is appended at once between commits. Lines in the queue are not in the copy yet.
-// Without compression, a larger append is not cheaper; with compression, it makes frames
-// that compress better.
+// plainBatch and packedBatch are how many bytes are appended at once between commits, without and
+// with compression. The numbers are small because lines in the queue are not in the copy yet.
+// Without compression, a larger append is not cheaper; with compression, it makes frames that
+// compress better.
 const (
 	plainBatch  = 256 << 10
 	packedBatch = 448 << 10

@@ -21,10 +21,10 @@
 // The order is append, sync, checkpoint, number, reclaim, never another:
 //
 //	append      a crash leaves uncommitted bytes past the checkpoint's mark
-//	sync        ... and so does this one: the restart cuts them off and reads
-//	            them again from the source, where they still are
-//	checkpoint  position and mark are one atomic step forward
-//	number      the destination knows which checkpoint is the newest: none from before
+//	sync        a crash leaves such bytes here, too: the restart cuts them off and
+//	            reads them again from the source, where they still are
+//	checkpoint  positions and marks move forward in one atomic step
+//	number      the destination knows which checkpoint is the newest: no earlier one
 //	            is ever used again, whichever process puts it back
 //	reclaim     only now is the source's memory freed
 //
@@ -33,12 +33,12 @@
 // While the queue is full, the reader checks the source. If the source fills up because the
 // destination accepts nothing, or less than arrives, the reader goes ahead of the writer. Above
 // the first mark, it moves the oldest lines into the spool and loses none. Above the second
-// mark, it also drops moved lines below a level. Above the third mark, it drops these first, and
-// lines of all levels only if no others can be compressed in time. Only streams that take more than
-// their share of the budget lose lines, the oldest first. The reader's order corresponds to that
-// of a commit:
+// mark, it also drops moved lines below a level. Above the third mark, it drops lines below that
+// level first, and lines of all levels only if no more lines can be compressed in time. Only
+// streams that take more than their share of the budget lose lines, the oldest first. The reader's
+// order corresponds to that of a commit:
 //
-//	append   one record, in the spool; a kill finds the lines in both places
+//	append   one record, in the spool; a kill leaves the lines in both places
 //	punch    only now is their memory in the file freed
 //
 // # A start
@@ -59,6 +59,6 @@
 //
 // An error of only one stream, [store.ErrRefused], does not stop any other stream. The
 // writer skips the stream and retries it from time to time. The reader leaves the stream
-// unread, and under pressure it drops the stream's lines first, as in an outage of this
-// stream. The stream comes back with a rewind, as after an error of the destination.
+// unread, and under pressure it drops the stream's lines first, as if the destination had failed
+// for this stream alone. The stream comes back with a rewind, as after an error of the destination.
 package ship

@@ -3,7 +3,7 @@ package ship
 import "time"
 
 // steadyBytes is how much must be read in a second for lines to flow steadily: about two hundred
-// lines. The event of each of so many writes would cost the JVMs more than polling costs the
+// lines. At that rate, an event for each write would cost the JVMs more than polling costs the
 // reader.
 const steadyBytes = 16 << 10
 
@@ -11,7 +11,7 @@ const steadyBytes = 16 << 10
 type flow struct {
 	last   time.Time // when something was last read
 	bytes  int       // read since the last tick
-	steady bool      // between the last two ticks, enough was read
+	steady bool      // at least steadyBytes were read between the last two ticks
 }
 
 // see counts what a round has read.

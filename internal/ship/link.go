@@ -12,7 +12,7 @@ import (
 )
 
 // link holds everything that passes between the reader and the writer. Neither of them
-// waits for the other while it holds the link's lock.
+// waits for the other while it holds a lock of the link.
 type link struct {
 	queue   *queue.Queue[tail.Chunk] // reader to writer: lines
 	news    news                     // reader to writer: for the next checkpoint
@@ -22,7 +22,7 @@ type link struct {
 	save    chan struct{} // any part to writer: save the held lines
 	prompt  prompt        // any part to writer: commit soon
 	flush   chan flush    // reader to writer: commit everything that is queued
-	flushed chan struct{} // the answer
+	flushed chan struct{} // writer to reader: the answer to flush
 	rewind  chan rewind   // writer to reader: read again from the last commit
 
 	catchUp chan chan<- struct{} // any part to reader: see [Shipper.CatchUp]
@@ -39,17 +39,17 @@ type flush struct {
 	claims bool // the checkpoint claims that lines of the source are durable; see [tail.Start.Claims]
 }
 
-// rewind asks the reader to read again from the last commit. In the streams of ends,
-// reading begins where their segments end. The answer has the positions.
+// rewind asks the reader to read again from the last commit. For the streams in ends, reading
+// begins where their segments end. done receives the positions at which reading continues.
 type rewind struct {
-	ends        map[string][]byte
-	uncommitted bool // nothing was committed: forget the positions that were treated as committed
-	news        bool // a checkpoint was expected
+	ends        map[string][]byte // the last raw bytes of each stream
+	uncommitted bool              // nothing was committed: forget the positions that were treated as committed
+	news        bool              // a checkpoint was expected
 	done        chan map[position.Content]position.Saved
 }
 
 func newLink(cfg Config) *link {
-	const chunks = 1024 // descriptions; if there are more small chunks, they wait in the source
+	const chunks = 1024 // the most chunks in the queue; further small chunks wait in the source
 	l := &link{
 		// The spool may have a record from an earlier process with a larger queue.
 		queue:   queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.batchBytes(cfg.frameBytes())),

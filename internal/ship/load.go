@@ -5,8 +5,8 @@ import "time"
 // calmAfter is how long the source must not have been busy before it is reported as calm.
 const calmAfter = 2 * time.Second
 
-// load is what the JVMs do to the source. It reports when the source becomes busy or calm, see
-// [Outlets].
+// load tracks the JVMs' activity in the source. It reports when the source becomes busy or calm,
+// see [Outlets].
 type load struct {
 	tell func(busy bool) // may be nil
 	busy bool            // as last reported

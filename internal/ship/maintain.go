@@ -48,8 +48,8 @@ func (w *writer) maintain(ctx context.Context) {
 	w.retain(ctx)
 }
 
-// retain seals and deletes segments. Before the newest segment of a stream is deleted,
-// the checkpoint records that.
+// retain seals and deletes segments. Before the newest segment of a stream is deleted, the
+// checkpoint records the deletion.
 func (w *writer) retain(ctx context.Context) {
 	err := w.store.Maintain(time.Now(), func(released []*store.Stream) error {
 		for _, st := range released {

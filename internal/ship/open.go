@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// ownedPoll is the time between two claims of a source that another sidecar
-// owns. A JVM that writes 50 MB/s fills a tmpfs of 64 MiB in little more than a
-// second.
+// ownedPoll is the time between two attempts to claim a source that another
+// sidecar owns. A JVM that writes 50 MB/s fills a tmpfs of 64 MiB in little more
+// than a second.
 const ownedPoll = 100 * time.Millisecond
 
 // waitForSource opens the source directory, and waits for it without a limit. It fails at

@@ -56,8 +56,8 @@ func (o *Outlets) destination(dir string) {
 type Followers struct {
 	// OnCommit is called in three cases: when streams are committed up to marks, before anything
 	// is appended to a new stream, and when streams have ended and their segments no longer grow.
-	// The first call has every stream that may grow. It must not keep marks. Nil: there are no
-	// followers.
+	// The first call has every stream that may grow. OnCommit must not keep the map. Nil: there
+	// are no followers.
 	OnCommit func(marks map[string]segment.Mark, ended []string)
 
 	// OnGap is called with each gap whose marker is appended to a stream. After a failure

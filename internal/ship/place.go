@@ -20,8 +20,8 @@ type placing struct {
 
 // begin acquires the destination and places the segments of all streams: streams with a
 // mark after the mark, and the others after their last sound frame. The reader is already
-// running. It has read the files of the others from the beginning, and begins again now
-// that the ends of their segments are known.
+// running. It has read the files of streams without a mark from the beginning, and begins again
+// now that the ends of their segments are known.
 func (p *placing) begin(ctx context.Context) error {
 	if err := p.store.Acquire(ctx); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (p *placing) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	// In both cases, all checkpoints of earlier processes are stale from now on.
+	// With or without a rewind, all checkpoints of earlier processes are stale from now on.
 	p.check.BeginRun()
 	if err := p.saveCheckpoint(ctx); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 
 // placeOrRefuse calls tryPlace, and returns nil if the destination refuses only this stream.
 // Placing the stream is then retried later. If the stream has no mark because the checkpoint
-// was lost, the checkpoint records that for a restart in the meantime.
+// was lost, the new checkpoint records the loss, in case of a restart before the retry.
 func (p *placing) placeOrRefuse(name string) error {
 	err := p.tryPlace(name)
 	if !errors.Is(err, store.ErrRefused) {

@@ -118,7 +118,7 @@ func (r *regular) frame(raw []byte) {
 	}
 }
 
-// header receives a line that begins a record. No other line begins inside it before at.
+// header receives a line that begins a record. No other line begins inside it before offset at.
 func (r *regular) header(line []byte) (at int) {
 	if n := len(r.clocks); n > 0 && bytes.HasPrefix(line, r.clocks) {
 		if level, length := r.recent.read(line[n:]); level != ul.Unknown {
@@ -136,7 +136,7 @@ func (r *regular) header(line []byte) (at int) {
 		}
 	}
 	r.record.Parse(line)
-	const own = ul.Hostname // which may look like a level
+	const own = ul.Hostname // a host name may look like a level
 	when, dated := r.record.When()
 	if r.record.Kind != ul.Header || r.record.Level == ul.Unknown || r.record.Present&own != 0 || !dated || len(line) < 6 || line[5] != '-' || !ul.Believed(when) {
 		r.odd = true
@@ -152,7 +152,7 @@ func (r *regular) header(line []byte) (at int) {
 	return 0
 }
 
-// leveled receives the level of a record that begins with line. A marker is at warning.
+// leveled receives the level of a record that begins with line. Markers have the level warning.
 func (r *regular) leveled(level ul.Level, line []byte) {
 	if r.level = level; level == ul.Warning {
 		r.findMarker(line)

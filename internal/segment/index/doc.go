@@ -35,7 +35,8 @@
 //
 //   - the segment has the number, the creation time, the size and the CRC-32C that are in the
 //     entry: then the writer has written exactly these bytes, so they decode;
-//   - each user who may write the file of sums may write the segment, by owner and mode.
+//   - according to owners and modes, each user who may write the file of sums may also write
+//     the segment.
 //
 // A segment without such an entry is decoded. So the file is as trustworthy as the segments: on
 // a volume to which several users write, a user who may not change a segment cannot change what

@@ -18,7 +18,7 @@ type recent [1 << recentBits]struct {
 const (
 	recentBits    = 4
 	longestRecent = 48 // the longest level, and three or four tags
-	hashed        = 24 // bytes that tell such a text from the others
+	hashed        = 24 // this many first bytes of a text determine its place in recent
 )
 
 // read returns the level at the beginning of text, and the length of everything before the message. It returns
@@ -69,7 +69,7 @@ func levelAt(text []byte) ul.Level {
 }
 
 // plain returns the length of the level at the beginning of text, the tags after it if there are any, and the
-// space before the message. It returns 0 if there are other decorations, as in few lines.
+// space before the message. It returns 0 if there are other decorations, which is rare.
 func plain(text []byte) int {
 	at := bytes.IndexByte(text, ']') + 1
 	if at < len(text) && text[at] == '[' {

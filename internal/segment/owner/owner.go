@@ -41,9 +41,9 @@ import (
 )
 
 const (
-	patience    = 5 * time.Second // for lines that were on the source to become durable,
+	patience    = 5 * time.Second // how long Lacks waits for lines on the source to become durable
 	pollEvery   = 100 * time.Millisecond
-	askPatience = 3 * time.Second // and for an answer
+	askPatience = 3 * time.Second // how long a request waits for its answer
 )
 
 // Destination is a directory that a sidecar persists into.
@@ -88,7 +88,7 @@ func Address(dir string) (string, error) {
 	return fmt.Sprintf("@ullage/%x/%d", uint64(st.Dev), st.Ino), nil
 }
 
-// Lack describes what the copy lacks. Nil: it is not known to lack anything.
+// Lack describes what the copy lacks. Nil: the copy is not known to lack anything.
 type Lack struct {
 	Bytes        int64  `json:"bytes"`
 	DroppedLines int64  `json:"droppedLines"`
@@ -140,8 +140,9 @@ func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, 
 	}
 }
 
-// lackOf returns what the copy lacks of the wanted streams according to a status. seen means
-// that the sidecar has looked at its source since that time.
+// lackOf returns what the copy lacks of the wanted streams up to a time, according to a status.
+// seen is false if the result is not final: no line is known to be lacking, but the sidecar has
+// not looked at its source since that time.
 func lackOf(st admin.Status, wants func(string) bool, until time.Time) (lack *Lack, seen bool) {
 	l, late := Lack{}, false
 	count := func(u admin.Unpersisted) {
@@ -237,7 +238,7 @@ func (d Destination) genuine(conn net.Conn, holder segment.Owner, owned bool) er
 	return nil
 }
 
-// peerOf returns the process at the other end of a connection, as the kernel names it.
+// peerOf returns the process at the other end of a connection, according to the kernel.
 func peerOf(conn net.Conn) (*unix.Ucred, error) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {

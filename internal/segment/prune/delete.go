@@ -154,7 +154,7 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 	if d.path == "." || below {
 		return Removed, nil
 	}
-	// A kubelet may have created the directory as root: it is then left empty.
+	// A kubelet may have created the directory as root: then the empty directory stays.
 	if err := one(parent, path.Base(d.path), drop); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return Failed, err
 	}
@@ -168,8 +168,8 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 // are removed.
 const passes = 8
 
-// dropAll drops what eachOurs visits in a directory, until it visits no file: a file system
-// may skip names in a directory from which others are removed while it is read.
+// dropAll drops what eachOurs visits in a directory. It repeats this until eachOurs visits no
+// file: if names are removed while a directory is read, a file system may skip others.
 func dropAll(dir *os.Root, eachOurs func(*os.Root, visit) error) error {
 	for range passes {
 		found := false

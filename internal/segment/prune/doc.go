@@ -6,8 +6,8 @@
 //
 // A sidecar on any node holds the lock of its destination for as long as it lives. Nothing is removed from a
 // destination except under its lock, for which prune never waits. If the file system has no locks, or is
-// an NFS whose locks only this node sees, nothing is removed at all. The age of a destination is that of its
-// youngest file. It is checked again under the lock, because a sidecar may have written meanwhile.
+// NFS with locks that only this node sees, nothing is removed at all. The age of a destination is that of its
+// youngest file. The age is checked again under the lock, because a sidecar may have written meanwhile.
 //
 // The files are removed first and the lock last: a run that was killed leaves a destination that the next
 // run finds. The directory that holds a destination is kept, whether it belongs to a namespace or to a pod

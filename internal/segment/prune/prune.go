@@ -47,7 +47,7 @@ type Result struct {
 	State  string
 	Bytes  int64     // on disk
 	Newest time.Time // the last write to any of its files
-	Err    error     // of Failed
+	Err    error     // why State is Failed; otherwise nil
 }
 
 // destination is a directory with a lock.

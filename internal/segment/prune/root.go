@@ -85,7 +85,7 @@ func each(dir *os.Root, do func(fs.DirEntry) error) error {
 		return fmt.Errorf("read the volume: %w", err)
 	}
 	defer f.Close()
-	var failed error // of do
+	var failed error // the last result of do
 	err = untrusted.EachEntry(f.ReadDir, func(e fs.DirEntry) error {
 		failed = do(e)
 		return failed

@@ -26,11 +26,11 @@
 //
 // # Size
 //
-// A stream gets at most one entry per 10 s, or per 1 MiB on disk if it grows faster, and one
-// where it falls silent for 5 s. The bound of the file is a thousandth of the stream's bytes on
-// disk, but at least 4 KiB and at most 1 MiB. A file that reaches its bound is thinned: in the
-// older part, only entries at equal distances are kept, and the entries of deleted segments are
-// removed.
+// A stream gets at most one entry per 10 s, or per 1 MiB on disk if it grows faster. In
+// addition, the last commit before a silence of 5 s or longer gets an entry. The bound of the
+// file is a thousandth of the stream's bytes on disk, but at least 4 KiB and at most 1 MiB. A
+// file that reaches its bound is thinned: in the older part, only entries at equal distances are
+// kept, and the entries of deleted segments are removed.
 //
 // # Clocks
 //

@@ -16,8 +16,8 @@ const Slack = 10 * time.Second
 // Index is the seek file of a stream as it was when it was read. A nil Index has no entries.
 type Index struct{ entries []Entry }
 
-// Read reads at most most bytes of the seek file in the directory of a stream. A file that is
-// missing or unreadable, or begins with damage, has no entries.
+// Read reads the seek file in the directory of a stream, but no more than the given number of
+// bytes. A file that is missing or unreadable, or begins with damage, has no entries.
 func Read(dir string, most int) *Index {
 	file, err := untrusted.OpenIn(dir, Name)
 	if err != nil {

@@ -3,9 +3,9 @@ package seek
 import "time"
 
 const (
-	every      = 10 * time.Second // between two entries,
-	everyBytes = 1 << 20          // or so many bytes on disk
-	silence    = 5 * time.Second  // without a commit: the last commit before the silence gets an entry too
+	every      = 10 * time.Second // a commit gets an entry if this time has passed since the last entry,
+	everyBytes = 1 << 20          // or if the stream has grown by this many bytes on disk since then
+	silence    = 5 * time.Second  // the last commit before a silence of this length gets an entry, too
 )
 
 // Place is the end of a commit.
@@ -68,7 +68,7 @@ func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
 
 // isFar reports whether e is far enough past last to get an entry.
 func isFar(last, e Entry) bool {
-	since, from := e.Start, int64(0) // the name of a segment has a time, too
+	since, from := e.Start, int64(0) // in a new segment, the time in its name replaces that of an entry
 	if last.Seq == e.Seq && last.Start == e.Start {
 		since, from = last.Time, last.Offset
 	}
@@ -85,10 +85,13 @@ func (r *Recorder) Wrote(due []Entry) {
 	r.seen.Time = r.time
 }
 
+// The clock may have been adjusted rather than set back if it has lost at most stepMin plus a
+// thousandth of the time that has passed, and at most stepMax. A loss of a day or more is not a
+// step either: the node is different, or was booted again.
 const (
-	stepMin = time.Second     // a step back by less than this plus a thousandth of the time that has passed
-	stepMax = 5 * time.Second // may be an adjustment of the clock, if it is not longer than this
-	day     = 24 * time.Hour  // a longer one is not a step: the node is different, or was booted again
+	stepMin = time.Second
+	stepMax = 5 * time.Second
+	day     = 24 * time.Hour
 )
 
 // clock notices when the system clock is set back.

@@ -10,7 +10,7 @@ type Segment struct {
 // Bound returns the largest size of a stream's seek file, given the stream's bytes on disk.
 func Bound(disk int64) int64 { return min(max(disk/1024, 4<<10), MaxBytes) }
 
-// Thin returns the bound for the given segments, which are all that exist, in order, and
+// Thin receives all segments that exist, in order. It returns the bound of their seek file, and
 // entries that take at most three quarters of the bound. It leaves out the entries of other
 // segments. The newest entries are kept, up to half of the bound; of the older ones, Thin keeps
 // some at equal distances. The time of an entry that is left out passes to the next entry,

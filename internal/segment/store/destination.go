@@ -23,8 +23,8 @@ var ErrAway = errors.New("destination is away")
 
 // destination is the directory of the durable copy, held open, with its lock and its key.
 // Everything below the directory is reached through root, so nothing is ever created or deleted
-// in another directory that has taken its path. It knows directories and files by name, but
-// nothing about the content of segments.
+// in another directory that has taken its path. A destination knows directories and files by
+// name, but nothing about the content of segments.
 //
 //	openDestination → acquire → openDir, openSegment, … → again → adopt → close
 type destination struct {

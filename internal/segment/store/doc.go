@@ -41,7 +41,7 @@
 //	in Sync              The same; the directory entry of a new segment may be missing.
 //	after Sync           Durable bytes past the checkpoint's mark. Resume removes them.
 //	before SetNumber     The number of the previous checkpoint. Nothing was reclaimed since that
-//	                     checkpoint, so the caller may use either.
+//	                     checkpoint, so the caller may use either checkpoint.
 //	in Resume            Resume deletes the newer segments, the newest first, and truncates last. So the
 //	                     segments always hold a prefix of what was appended, and Resume can run again.
 //	in Recover           The same as in Resume.

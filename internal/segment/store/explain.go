@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// explain adds three things to an error of a destination: the user as which this process runs,
+// explain adds three things to an error of a destination: the user that this process runs as,
 // the mode and the owner of the directory, and what an operator can do.
 func explain(dir, verb string, err error) error {
 	who := fmt.Sprintf("ullage runs as uid %d, gid %d", os.Geteuid(), os.Getegid())

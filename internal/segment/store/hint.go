@@ -23,7 +23,7 @@ type hintFile struct {
 	dest         *destination
 	ledger       *ledger
 	stream, name string
-	most         int64 // the most bytes that are read of it
+	most         int64 // at most this many bytes of the file are read
 
 	size    int64 // of the valid entries
 	loaded  bool  // size is known
@@ -120,7 +120,8 @@ func (f *hintFile) use() use {
 	return use{bytes: f.counted, inodes: 1}
 }
 
-// hintUse returns what such a file in a directory takes on the file system, if there is one.
+// hintUse returns what a hint file in a directory takes on the file system, or zero if there is
+// no such file.
 func hintUse(dir *os.File, name string) use {
 	var st unix.Stat_t
 	err := kernel.Retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })

@@ -50,8 +50,8 @@ func (e entry) info() segment.Info {
 	return segment.Info{Stream: e.stream, Name: e.name(), Seq: e.seq, Size: e.size, Disk: e.disk}
 }
 
-// notAfter takes the times of a later segment of the stream where they are earlier than those
-// of e: the clock was ahead when e was written.
+// notAfter lowers the times of e to those of a later segment of the stream if the latter are
+// earlier: then the clock was ahead when e was written.
 func (e *entry) notAfter(later entry) {
 	e.since, e.order, e.wrote = min(e.since, later.since), min(e.order, later.order), min(e.wrote, later.wrote)
 }
@@ -73,8 +73,8 @@ type ledger struct {
 	oldest []entry // the segments that can be deleted, in order: all of them or the first ones
 	all    bool    // oldest has all of them
 	count  int     // segments, including those beyond the window
-	size   int64   // and their bytes
-	disk   int64   // and what they take of the disk
+	size   int64   // the bytes of these segments
+	disk   int64   // the space that these segments take on the disk
 	dirs   int64   // directories of streams, all of them
 	hints  use     // hint files of the streams that are not open
 }
@@ -122,8 +122,8 @@ func (l *ledger) entryOf(info segment.Info, now time.Time) entry {
 // forget makes the next Maintain scan the disk.
 func (l *ledger) forget() { l.fresh = false }
 
-// sealed enters a segment that no mark needs any more. Its stream continues in the segment
-// later.
+// sealed enters a segment that no mark needs any more. The argument later is the segment in
+// which its stream continues.
 func (l *ledger) sealed(seg, later segment.Info) {
 	now := time.Now()
 	l.enter(l.entryOf(seg, now), l.entryOf(later, now))
@@ -132,8 +132,8 @@ func (l *ledger) sealed(seg, later segment.Info) {
 // ended enters the newest segment of a stream that was closed.
 func (l *ledger) ended(seg segment.Info) { l.enter(l.entryOf(seg, time.Now()), endOfTime) }
 
-// enter adds e. The entry later follows e in its stream. If the window is incomplete, enter
-// only counts e, and the next scan finds it.
+// enter adds e. The argument later is the entry that follows e in its stream. If the window is
+// incomplete, enter only counts e, and the next scan finds it.
 func (l *ledger) enter(e, later entry) {
 	if !l.fresh {
 		return

@@ -103,7 +103,7 @@ func (l *lock) open() (err error) {
 	return nil
 }
 
-// named reports whether the open file has a name, so that other processes try the same lock.
+// named reports whether the open file still has a name: if so, other processes use the same lock.
 func (l *lock) named() bool { return l.file != nil && links(l.file) > 0 }
 
 // release closes the file, and the kernel releases the lock.

@@ -22,8 +22,8 @@ const lookBack = 64
 // Recover cuts NULs at their end, and then the bytes after the last newline, unless there are
 // so many that they must be part of a line over the limit.
 //
-// An error that wraps [ErrRefused] concerns only this stream. After any other error, which is
-// the destination's, the caller abandons the stream, waits, and recovers again.
+// An error that wraps [ErrRefused] concerns only this stream. Any other error is the
+// destination's: the caller then abandons the stream, waits, and recovers again.
 func (t *Stream) Recover() (tail []byte, cut int64, err error) {
 	if tail, cut, err = t.recover(); err != nil {
 		return nil, cut, fmt.Errorf("recover stream %s: %w", t.name, t.dest.judge(err))

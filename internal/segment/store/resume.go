@@ -33,9 +33,8 @@ const Unbounded = math.MaxInt64
 // The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on disk, or more
 // segments than a writer creates between two commits, or a segment that is not newer than an earlier
 // mark; or if the segment of m is shorter than the offset of m, or is missing while m is not Gone. An
-// error that wraps [ErrRefused] concerns only this stream. After any other error, which is the
-// destination's or [ErrAway], the caller abandons the stream, waits, calls [Store.Reopen], and resumes
-// again.
+// error that wraps [ErrRefused] concerns only this stream. Any other error, such as [ErrAway], is the
+// destination's: the caller then abandons the stream, waits, calls [Store.Reopen], and resumes again.
 func (t *Stream) Resume(m segment.Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
 		return fmt.Errorf("resume stream %s: %w", t.name, t.dest.judge(err))
@@ -167,7 +166,7 @@ func (c Config) mustSeal(seg segment.Info, sealAt int64) bool {
 func (t *Stream) place(seg segment.Info, m segment.Mark, last uint64) {
 	t.seg, t.mark, t.placed = seg, m, true
 	t.last = max(t.last, last, m.Seq())
-	// The clock may have been ahead at the last write. The segment ages from now.
+	// The clock may have been ahead at the last write. Then the age of the segment is measured from now.
 	if now := time.Now(); t.seg.ModTime.After(now) {
 		t.seg.ModTime = now
 	}

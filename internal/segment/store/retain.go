@@ -96,7 +96,7 @@ type choice struct {
 	expired int64 // segments last written before this are too old, on the clock of the ledger
 	most    int
 	chosen  []due
-	left    map[string]int // the known segments that a stream keeps
+	left    map[string]int // how many known segments of each stream are not chosen
 }
 
 // choose chooses segments that exceed a bound, from the window and from the newest segments of
@@ -326,7 +326,7 @@ func (r *retention) look() error {
 	return nil
 }
 
-// exceeded returns the bound that this use exceeds, or "".
+// exceeded returns the bound that the use exceeds, or "".
 func (r *retention) exceeded(used use) string {
 	if r.cfg.RetainBytes == 0 {
 		return ""
@@ -337,8 +337,8 @@ func (r *retention) exceeded(used use) string {
 	return r.room.exceeded(used)
 }
 
-// share returns the size at which segments are sealed: SegmentBytes, or so much less that the
-// newest segments of all streams, which are the last to be deleted, take at most a quarter of
+// share returns the size at which segments are sealed: SegmentBytes, or a smaller size with which
+// the newest segments of all streams, which are the last to be deleted, take at most a quarter of
 // what retention keeps.
 func (r *retention) share() int64 {
 	size, growing := int64(r.cfg.SegmentBytes), int64(0)

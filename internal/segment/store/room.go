@@ -9,9 +9,12 @@ import (
 )
 
 const (
-	fewestInodes  = 64                     // segments may take this many, however small their share is
-	reserveInodes = 4096                   // the reserve has at most this many
-	reserveBytes  = 4 * segment.FrameBytes // the least, on a volume that is large enough: a commit is at least a frame
+	fewestInodes  = 64   // segments may take this many, however small their share is
+	reserveInodes = 4096 // the reserve has at most this many
+
+	// reserveBytes is the least size of the reserve on a volume that is large enough. A commit may
+	// append a quarter of the reserve, and at least a frame.
+	reserveBytes = 4 * segment.FrameBytes
 )
 
 // room is how much of the volume segments may take, as of the last look at the file
@@ -40,7 +43,7 @@ func (r *room) stale(used use) bool {
 	return !r.looked || r.full || r.low || used.minus(r.taken).over(r.step)
 }
 
-// measure sets everything from what the file system says and what segments use.
+// measure sets all fields from the file system's answer and the present use of segments.
 func (r *room) measure(st unix.Statfs_t, retain, size int64, used use) {
 	// Blocks that are reserved for root are not used, even if this process runs as root.
 	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * int64(st.Frsize), inodes: int64(st.Files)}
@@ -71,7 +74,7 @@ func (r *room) measure(st unix.Statfs_t, retain, size int64, used use) {
 // have after the previous look.
 func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 	switch {
-	case full: // at least one segment must give way
+	case full: // at least one segment must be deleted
 		return min(bound, used-max(1, reserve-free))
 	case free < reserve:
 		return min(bound, max(taken, 0))
@@ -79,7 +82,7 @@ func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 	return bound
 }
 
-// exceeded returns the bound that this use exceeds, or "".
+// exceeded returns the bound that the use exceeds, or "".
 func (r *room) exceeded(used use) string {
 	switch {
 	case !r.looked:

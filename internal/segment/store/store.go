@@ -68,8 +68,8 @@ func (s *Store) Number() uint64 { return s.dest.number.newest }
 // SetNumber records the number of a checkpoint that was saved. In every save, it must be called
 // after the checkpoint is saved and before anything is reclaimed:
 //
-//	killed before    the number is that of the previous checkpoint, since which nothing was
-//	                 reclaimed: either checkpoint may be used
+//	killed before    the number is that of the previous checkpoint; nothing was reclaimed
+//	                 since then, so either checkpoint may be used
 //	killed after     the checkpoint has the number, and every other checkpoint is old
 //
 // SetNumber costs a write of 21 bytes into the page cache, and one sync after each
@@ -172,11 +172,12 @@ func (s *Store) KeepFor(needed func(segment.Info) bool, deleted func(segment.Inf
 func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
 
 // Ahead returns for how many streams a segment may be created, and how many bytes may be
-// appended, between two calls of Maintain. That is a quarter of the reserve's bytes and half of
-// its inodes, so that a commit never fills the file system, or, if that is more, a sixteenth of
-// the bytes that are free and that retention keeps. If segments are small, so is the reserve: a
-// bound by the reserve alone would then require a commit, with its syncs, after every few
-// streams. If RetainBytes is 0, nothing is bounded.
+// appended, between two calls of Maintain. The bounds are a quarter of the reserve's bytes and
+// half of its inodes, so that a commit never fills the file system. But the bound on bytes is
+// never less than a sixteenth of the free bytes or of the bytes that retention keeps, whichever
+// are fewer. If segments are small, so is the reserve: a bound by the reserve alone would then
+// require a commit, with its syncs, after every few streams. If RetainBytes is 0, nothing is
+// bounded.
 func (s *Store) Ahead() (streams int, bytes int64) { return s.retention.room.ahead() }
 
 // Show adds figures of the destination to a status. It may be called from any goroutine.

@@ -39,11 +39,11 @@ type Stream struct {
 	dir  string
 
 	placed bool         // Resume or Recover has set the place to append at
-	failed error        // the first error since; only Abandon clears it
+	failed error        // the first error of Append or Sync; only Abandon clears it
 	mark   segment.Mark // of the last Sync
 	last   uint64       // the highest sequence number ever seen in the directory
 	top    segment.Mark // the highest mark that Resume received
-	dirty  bool         // appended since the last Sync
+	dirty  bool         // bytes were appended since the last Sync
 
 	seg     segment.Info  // the newest segment; no Name: there is no segment
 	file    *os.File      // of seg; nil: Append opens it

@@ -67,7 +67,7 @@ func (v *verifier) verify(seg segment.Info) (sound int64, tail []byte, why, err 
 }
 
 // longLine is shorter than any part of an over-limit line that is appended without the line's
-// end, and longer than any part of another line that a crash leaves.
+// end, and longer than what a crash leaves of any other line.
 const longLine = 32 << 10
 
 // verifyLines does the work of verify for a segment without frames. It reads backwards. The
@@ -117,9 +117,9 @@ func readFull(file *os.File, p []byte, at int64) error {
 	return nil
 }
 
-// tailBefore extends tail at its beginning from the segments before the newest one. These
-// were synced before the newest was created, so undecodable bytes in them are not a torn
-// end. They are older damage, and the tail begins after them.
+// tailBefore prepends to tail the last bytes of the segments before the newest one. These
+// segments were synced before the newest was created, so undecodable bytes in them are not a
+// torn end. They are older damage, and the tail begins after them.
 func (v *verifier) tailBefore(segs []segment.Info, tail []byte) ([]byte, error) {
 	for i := len(segs) - 1; i >= 0 && len(tail) < TailBytes; i-- {
 		sound, before, _, err := v.verify(segs[i])

@@ -147,8 +147,8 @@ func (c *Checkpoint) BeginRun() { c.slots.seq |= runNumbers - 1 }
 // or the previous one.
 //
 // [ErrNoRoom] is the exception: a restart then finds no checkpoint, and the segments decide. So
-// the caller may still reclaim, in case nothing else can free memory: with a stale checkpoint,
-// that would be wrong.
+// the caller may still reclaim, in case nothing else can free memory. If a restart could find a
+// stale checkpoint, reclaiming would be wrong.
 func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
 
 // encode writes the JSON of the checkpoint value by value. Passing the whole

@@ -43,9 +43,9 @@
 // # Crash windows
 //
 // Save writes the older slot, so that a kill during Save leaves the other one. After Save, the
-// caller records the number at the destination, and only then reclaims. A kill after Save and
-// before the record leaves two usable slots: one that is newer than the number, and one with
-// the number. Either may be used, since the source has every line after the older of the two.
+// caller records the number at the destination, and only then reclaims. A kill after Save but
+// before the number is recorded leaves two usable slots: one that is newer than the number, and
+// one with the number. Either may be used, since the source has every line after the older slot.
 // Only in this case does a restart cut synced lines; they are persisted again.
 //
 // The number is written in place into the page cache, and a commit does not sync it: a
@@ -62,5 +62,5 @@
 // stream the file belongs. A restart may find the file under the name of another stream,
 // and must still cut its uncommitted lines off the first stream.
 //
-// A [Checkpoint] belongs to one goroutine at a time. It starts none.
+// A [Checkpoint] belongs to one goroutine at a time. It starts no goroutines.
 package checkpoint

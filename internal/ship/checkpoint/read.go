@@ -57,8 +57,8 @@ type slot struct {
 // find returns the newest valid slot, or nil if there is none, and an error for each slot
 // that exists and is not valid. Without the key, every slot with the right form is valid.
 // With the key, a slot is invalid if a newer one was saved after it: the application has
-// then put the slot back, or has damaged the newer one. While the newest slot is there,
-// find reports no error, because the other slot of the pair is always older.
+// then put the slot back, or has damaged the newer one. While the newest slot is valid, find
+// does not report that the other slot is stale, because one slot of the pair is always older.
 func (s *slots) find() (found *slot, invalid []error) {
 	var stale []error
 	for at, name := range slotNames {

@@ -101,7 +101,7 @@ func (s *slots) setKey(key []byte, newest uint64) {
 func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	s.seq++
 	if s.removed() {
-		// Remove the stale slots too: after a restart, the segments decide.
+		// No slot is left, not even a stale one: after a restart, the segments decide.
 		return nil
 	}
 	encoded, err := s.encode(encode)

@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// encodeWindow is how far back a match may be. The segments have the same window, so that a
-// frame can be copied into a segment unchanged. A larger window does not compress UL lines
+// encodeWindow is how far back a match may be. It is not larger than the window of the segments,
+// so a frame can be copied into a segment unchanged. A larger window does not compress UL lines
 // better.
 const encodeWindow = 256 << 10
 

@@ -63,8 +63,8 @@ func (l *Log) add(b Batch) error {
 	return nil
 }
 
-// expire forgets the records that were read before the window. The window ends with lines
-// written since the given time. It keeps records that still have to be saved.
+// expire forgets the records that were read before the window, which ends at since: the earliest
+// time at which the newest lines were written. It keeps records that still have to be saved.
 func (l *Log) expire(since int64) {
 	for h := l.peek(); h != nil && h.read < since-int64(l.window) && !l.wanted(h); h = l.peek() {
 		l.drop()
@@ -128,7 +128,7 @@ func (l *Log) Next(raw bool) (r Record, ok bool) {
 	return r, true
 }
 
-// read reads the frame of a record. It also decompresses the lines if they are wanted or
+// read reads the frame of a record. It also decompresses the lines if raw is set or the frame
 // must be checked.
 func (l *Log) read(r *Record, raw bool) error {
 	l.buf = r.append(l.buf[:0])

@@ -140,8 +140,8 @@ func (l *Log) closeFile() {
 	}
 }
 
-// SaveUntil asks for the held lines to be saved, and for all lines that are written before
-// the given time.
+// SaveUntil asks for the held lines, and all lines that are written before the given time, to be
+// saved.
 func (l *Log) SaveUntil(t time.Time) {
 	for at := l.nanos(t); ; {
 		was := l.until.Load()
@@ -158,8 +158,8 @@ func (l *Log) State() State {
 	return State{l.now.Head, l.now.End, l.until.Load()}
 }
 
-// Committed records that a checkpoint with s was saved. It frees the records before the head of
-// s. S must be a result of [Log.State] since the last Attach.
+// Committed records that a checkpoint with the state s was saved. It frees the records before the
+// Head of s. The state must be a result of [Log.State] since the last Attach.
 func (l *Log) Committed(s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,8 +186,9 @@ func (l *Log) Yield() (freed int64) {
 	return max(0, freed)
 }
 
-// free frees forgotten records before the next checkpoint. A restart still begins at the earlier
-// head. If a page was freed there, the restart finds no record and forgets everything.
+// free frees forgotten records without waiting for the next checkpoint. Until that checkpoint, a
+// restart still begins at the earlier head. If a page was freed there, the restart finds no record
+// and forgets everything.
 func (l *Log) free() {
 	frame.Punch(l.file, l.committed.Head, l.now.Head)
 	l.committed.Head = min(l.now.Head, l.committed.End)
@@ -196,7 +197,7 @@ func (l *Log) free() {
 // Stats describes the content of a [Log].
 type Stats struct {
 	Bytes  int64     // memory on the tmpfs
-	Oldest time.Time // the time since which the oldest lines were written; zero: nothing is held
+	Oldest time.Time // the earliest time at which the oldest lines were written; zero: nothing is held
 	Until  time.Time // lines written before this time are saved; zero: nothing is saved
 }
 
