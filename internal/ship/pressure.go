@@ -33,7 +33,7 @@ const (
 	// rateTime is the interval at which the amount written is measured. JVMs that have written
 	// within writingTime may write again before the next check.
 	stallTime   = 250 * time.Millisecond
-	lastTime    = time.Second // for so long after lines of all levels were dropped, the status says that they are
+	lastTime    = time.Second // how long after the last drop of lines of all levels the status still reports it
 	rateTime    = 100 * time.Millisecond
 	writingTime = time.Second
 )
@@ -69,7 +69,7 @@ func newPressure(cfg Config, log *slog.Logger, l *link, src *tail.Reliever, b *b
 type rate struct {
 	looked  time.Time
 	written int64     // sizes of all source files at the last check
-	own     int64     // their memory
+	own     int64     // memory of the source files and the spool at the last check
 	grew    time.Time // when a check last found that the JVMs wrote
 	writing bool      // the JVMs wrote recently
 	growing int       // number of consecutive checks that found more memory in use
@@ -103,7 +103,7 @@ func (p *pressure) lags(m usage) bool {
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
-// room, which full says, while there is more to read, and while streams are refused. While the
+// room (full is then true), while there is more to read, and while streams are refused. While the
 // destination accepts the other streams, their lines are not dropped.
 func (p *pressure) relieve(full bool) {
 	started := time.Now()
@@ -145,9 +145,8 @@ func (p *pressure) yield(m usage) {
 	}
 }
 
-// relieveUntil frees memory for a while, as long as the marks demand it. It has to stop
-// even if nothing is freed, because moving lines that do not compress frees nothing,
-// however many there are.
+// relieveUntil frees memory as long as the marks demand it, but for a limited time: moving lines
+// that do not compress frees nothing, however many lines are moved.
 func (p *pressure) relieveUntil(m usage) {
 	for began := time.Now(); p.freed < reliefBytes && time.Since(began) < mostRest; m = p.budget.measure() {
 		p.marks.take(m.used)
@@ -165,8 +164,8 @@ func (p *pressure) relieveUntil(m usage) {
 
 // relieveOnce frees some memory at the lowest cost: moving lines loses none. Above the last
 // mark, the JVMs would soon have no room, so lines are dropped at once, which is quicker. Lines
-// to keep are dropped last: only above that mark, and if no block of them could be compressed or
-// there is no time for that.
+// to keep are dropped last: only above that mark, and only if no block of them could be compressed
+// or there is no time to compress one.
 func (p *pressure) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-p.marks.low())*float64(m.budget)), 256<<10), reliefBytes),

@@ -12,12 +12,12 @@ import (
 
 const (
 	// After a round of reading, events are left in the kernel for a while: most of them merge
-	// there, and one wake-up serves many lines. The pause is shorter while much is written, and
+	// there, and one wake-up serves many lines. The pause is shorter while much is being written, and
 	// while files appear and disappear: a JVM that rotates small files soon overwrites an archive,
 	// and lines in it that were not read are lost. At such times, the reader does not wait for
 	// events, each of which wakes two threads: it checks the directory and the files from which it
 	// has read. As long as lines flow, events get a turn only now and then, for other files. Once
-	// many lines flow, the kernel makes no events any more, see attend.
+	// many lines flow, the source is not watched, so the kernel generates no events; see attend.
 	calmPace   = 20 * time.Millisecond
 	eventPace  = 100 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 	roundBytes = 1 << 20 // bytes to read before other work gets its turn
 	maxEvents  = 4096    // events to handle at once
 
-	offerTime = 50 * time.Microsecond // that the watcher has to offer another event
+	offerTime = 50 * time.Microsecond // how long the watcher has to offer another event
 
 	showInterval = 100 * time.Millisecond
 )
@@ -167,15 +167,15 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	return false, nil
 }
 
-// look finds without events what there is to scan and to read.
+// look checks, without events, what there is to scan and to read.
 func (r *reader) look(now time.Time) {
 	r.load.looked = now
 	r.src.Watcher.Poll()
 }
 
-// attend decides whether the JVMs' writes make events. They make none while lines flow, because
-// the reader does not wait for events then, and the JVMs would pay for them. While there is a
-// backlog, the reader waits for nothing at all, so attend looks for rotations.
+// attend decides whether the JVMs' writes generate events. While lines flow, they generate none: the
+// reader does not wait for events then, and each event would slow down the write that causes it.
+// While there is a backlog, the reader may not pause at all, so attend looks for rotations.
 func (r *reader) attend(now time.Time) {
 	watcher, flow := r.src.Watcher, &r.load.flow
 	switch quiet := flow.quiet(now); {
@@ -222,7 +222,7 @@ func (r *reader) paceNow() time.Duration {
 	return calmPace
 }
 
-// hurried reports whether much is written, or files appear and disappear.
+// hurried reports whether much is being written, or files appear and disappear.
 func (r *reader) hurried() bool {
 	return r.read >= hurryBytes || time.Since(r.load.rotated) < time.Second
 }

@@ -22,7 +22,7 @@ type start struct {
 }
 
 // restore returns the source to the state at which the last process ended. It runs before
-// the loops, so it may use what belongs to either of them. It does not call the
+// the loops, so it may use the state of either loop. It does not call the
 // destination, which may be stalled: begin does that.
 func (s *Shipper) restore(keyed bool) (start, error) {
 	s.link.news.take().apply(s.check, s.detail)

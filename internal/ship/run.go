@@ -59,7 +59,7 @@ func (s *Shipper) Run(ctx context.Context, to Outlets) error {
 
 // answerTime is how long a start waits for the destination. After that, the sidecar reads and
 // relieves the source without it, since JVMs continue to write. After silentTime, the sidecar
-// logs that.
+// logs that the destination does not answer.
 const (
 	answerTime = 50 * time.Millisecond
 	silentTime = time.Second
@@ -103,7 +103,7 @@ func (s *Shipper) open(stop context.Context) opened {
 	return opened{store: durable}
 }
 
-// work opens the destination, restores, and then runs both loops until the reader is done.
+// work opens the destination, restores the source, and then runs both loops until the reader is done.
 func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 	answer, keyed, err := s.ask(stop)
 	if err != nil {

@@ -102,7 +102,7 @@ func (s *Shipper) AwaitTurn(ctx context.Context) bool {
 
 // Saving describes the save that a call of [Shipper.Save] has started or found.
 type Saving struct {
-	From  time.Time // the time since which the oldest held lines were written; zero: no lines are held
+	From  time.Time // the oldest held lines were written at or after this time; zero: no lines are held
 	Until time.Time // lines that are written before this time are also saved
 	Bytes int64     // held bytes, compressed
 	Began bool      // nothing was being saved before this call

@@ -185,8 +185,8 @@ func (q *Queue[M]) Reset() {
 }
 
 // Space is signalled by Reset, and by a Release that leaves at most half of the capacity in use
-// and enough room for a failed Reserve. So a producer that waits for room wakes once for much
-// work instead of once for each chunk. One signal may represent several.
+// and enough room for a failed Reserve. So a waiting producer wakes up once, with room for
+// many chunks, instead of once for each chunk. One signal may represent several.
 func (q *Queue[M]) Space() <-chan struct{} { return q.space }
 
 // Ready is signalled as described at New.

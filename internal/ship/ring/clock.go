@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// If the difference to the wall clock changes by more than this, the clock was set. Slewing by
-	// NTP does not change the difference, since the monotonic clock is slewed too.
+	// If the difference between the wall clock and the monotonic clock changes by at least this much, the
+	// wall clock was set. Slewing by NTP does not change the difference, since both clocks are slewed.
 	leastStep = int64(20 * time.Millisecond)
 
 	// mostBetween bounds the time between two readings of one clock. The other clock is read between

@@ -11,7 +11,7 @@ import (
 // markPause is the shortest time between two marks about the cut records of a ring.
 const markPause = time.Minute
 
-// cuts reports by marks how many records lack a part.
+// cuts reports, in marks, how many records lack a part.
 type cuts struct {
 	mark func(mark.Mark)
 	of   map[name]*cut // only rings that had such a record
@@ -31,7 +31,7 @@ func (c *cuts) add(n name, records uint64) {
 	c.of[n].records += records
 }
 
-// report marks what is due.
+// report writes the marks that are due.
 func (c *cuts) report(now time.Time) {
 	for n, of := range c.of {
 		if of.records > 0 && now.Sub(of.marked) >= markPause {
@@ -41,7 +41,7 @@ func (c *cuts) report(now time.Time) {
 	}
 }
 
-// end marks what is left of a ring and forgets the ring.
+// end reports the remaining cut records of a ring in a mark and forgets the ring.
 func (c *cuts) end(n name) {
 	if of := c.of[n]; of != nil && of.records > 0 {
 		c.write(n, of)

@@ -25,7 +25,7 @@ type buffers struct {
 	lines []byte
 }
 
-// A drain takes one ring out into its text.
+// A drain takes the events out of one ring and appends them to its text as lines.
 type drain struct {
 	*workspace
 	name    name
@@ -228,7 +228,7 @@ func (d *drain) drops(c control, now time.Time) drops {
 	return drops{seen: seen, place: c.tail, gap: gap}
 }
 
-// take renders the complete records after the entry's position and records in the entry where they
+// take renders the complete records after the entry's position and stores in the entry where they
 // end. The lines are valid until the next call.
 func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 	if e.lates > 0 && d.gone && e.pos == d.control.tail {

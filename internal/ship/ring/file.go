@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// An Error describes why a ring, or a part of it, could not be taken out. Its reason is the value
-// of a metric's label.
+// An Error describes why the events of a ring, or some of them, could not be taken out. Its reason
+// is the value of a metric's label.
 type Error struct {
 	Reason string
 	Err    error
@@ -129,8 +129,8 @@ func (f *file) readHeader() error {
 	return f.checkSize()
 }
 
-// checkSize compares the file with its header: the file may have been truncated, or may have
-// new holes.
+// checkSize compares the size of the file with its header: the file may have been truncated or
+// extended.
 func (f *file) checkSize() error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
@@ -258,8 +258,8 @@ func (f *file) openForWriting() error {
 	return nil
 }
 
-// writerless reports whether the JVM is gone. No process opens a ring again, so the answer yes
-// is final. While the kernel does not answer, the field lease has the reason.
+// writerless reports whether the JVM is gone. No process opens a ring again, so the result true
+// is final. If the kernel does not show whether the JVM is gone, the field lease has the reason.
 func (f *file) writerless() (is bool) {
 	f.closeForWriting()
 	is, f.lease = unwritten(f.fd)

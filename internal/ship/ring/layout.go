@@ -70,7 +70,7 @@ const (
 	kindPad   = 1
 	kindText  = 2 // an id and a text
 	kindLongs = 3 // numbers for a template
-	kindLine  = 4 // [thread] logger message, and further lines, after the first id bytes
+	kindLine  = 4 // the line "[thread] logger message" in the first id bytes, then further lines
 	kindOwn   = 5 // lines in the application's own layout
 )
 

@@ -92,7 +92,7 @@ func (r *Rings) refuse(n name, err error, before map[name]string) {
 	}
 }
 
-// eachName calls each for every name in a directory, which may have any number of them.
+// eachName calls each for every name in a directory, however many names there are.
 func eachName(dir *os.File, each func(string)) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return

@@ -15,11 +15,11 @@ type raised struct {
 	// process or the application may have left something else.
 	whole bool
 
-	generation uint16 // of the loggers that were last written
+	generation uint16 // of the rules that were last written
 }
 
 const (
-	// The word at raisedAt has the lowest level that is wanted of any logger, the level of loggers without a
+	// The word at raisedAt has the lowest level that is wanted from any logger, the level of loggers without a
 	// rule, and the generation of the rules, which is 0 if there are no rules.
 	allShift        = 8
 	generationShift = 16
@@ -62,8 +62,8 @@ func parseRaised(h []byte) (r raised) {
 	return r
 }
 
-// raise asks the JVM for levels, unless the ring already does. It writes the rules first. The word has the
-// generation of the rules, so that a JVM does not use other rules by mistake.
+// raise asks the JVM for levels, unless the ring already asks for them. It writes the rules before the word. The
+// word has the generation of the rules, so that a JVM does not use other rules by mistake.
 func (f *file) raise(to loggers.Levels) error {
 	if f.raised.whole && f.raised.levels == to {
 		return nil

@@ -33,8 +33,8 @@ type renderer struct {
 	shift     int64        // added to dates because the wall clock was set; see entry.anchor
 	templates templates
 
-	// stamp begins the records of a time from since to before until, while their dates are shifted by stamped: their
-	// date, and their nanoseconds without the last six digits.
+	// stamp is the beginning of each record whose time is at least since and less than until, while dates are shifted
+	// by stamped. It consists of the date, and of the nanoseconds without their last six digits.
 	stamp                 []byte
 	since, until, stamped int64
 }
@@ -122,7 +122,7 @@ func (r *renderer) clocks(out []byte, nanos int64) []byte {
 	}
 	if nanos < r.since || nanos >= r.until || r.shift != r.stamped {
 		r.stamp = strconv.AppendInt(append(r.date(r.stamp[:0], nanos), '['), nanos/milli, 10)
-		wall := (r.file.offset + r.shift + nanos) % milli // a millisecond of one clock begins in one of the other
+		wall := (r.file.offset + r.shift + nanos) % milli // a millisecond of one clock begins inside one of the other clock
 		if wall < 0 {
 			wall += milli
 		}
@@ -144,9 +144,8 @@ func (r *renderer) date(out []byte, nanos int64) []byte {
 }
 
 // appendEscaped appends text as a part of one line. Tabs stay, line feeds and carriage returns
-// become
-// and \r, and other control characters become sequences such as \x1b. A backslash is not
-// escaped, because the text is for humans.
+// become \n and \r, and other control characters become sequences such as \x1b. A backslash is
+// not escaped, because the text is for humans.
 func appendEscaped(out, text []byte) []byte {
 	for {
 		n := plain(text)

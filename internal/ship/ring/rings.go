@@ -30,18 +30,19 @@ const (
 	lastWords = 400 * time.Millisecond
 
 	// maxRings is how many rings are read at a time. Each has four descriptors, for which package tail leaves room. A
-	// JVM does not begin a ring if there are eight.
+	// JVM does not create a ring if there are already eight.
 	maxRings = 16
 
 	// errorPause is the time from an error of a ring to the next attempt.
 	errorPause = 100 * time.Millisecond
 
 	// roomPause is the time until the next attempt on a full tmpfs. Meanwhile reading frees memory, and the ring
-	// fills up: half of 4 MiB has the warnings of a quarter of a second.
+	// fills up: half of a ring of 4 MiB has room for the warnings of a quarter of a second.
 	roomPause = 5 * time.Millisecond
 
-	// roomPart is the part of the file system, or of the budget, that a text leaves free, if it takes that much itself.
-	// Pressure begins to free memory a little earlier, so that a text never waits permanently.
+	// roomPart is the divisor for the part of the file system, or of the budget, that a text leaves free. A text that
+	// takes less than that part leaves as much free as it takes. Pressure begins to free memory a little earlier, so that
+	// a text never waits permanently.
 	roomPart = 8
 )
 
@@ -52,7 +53,7 @@ type Rings struct {
 	metrics *metrics
 	calls   *calls
 	budget  atomic.Int64  // bytes of the source, see SetRoom; 0: all of the file system
-	spool   atomic.Int64  // the part of it that is the spool
+	spool   atomic.Int64  // the part of the budget that the spool takes
 	woken   chan struct{} // the source has rings
 
 	mu     sync.Mutex
@@ -60,7 +61,7 @@ type Rings struct {
 	drains map[name]*running
 	seen   changes
 	kept   []*text        // open until the process ends
-	raised loggers.Levels // levels for which the JVMs are asked
+	raised loggers.Levels // levels that the JVMs are asked for
 
 	buffers buffers
 
@@ -87,19 +88,19 @@ type changes struct {
 	ticked    time.Time
 }
 
-// New returns a Rings without a source. It calls note with each mark about a ring, and then holds a lock.
+// New returns a Rings without a source. It calls note with each mark about a ring, while it holds a lock.
 func New(reg prometheus.Registerer, log *slog.Logger, note func(mark.Mark)) *Rings {
 	return &Rings{log: log, metrics: newMetrics(reg, note), calls: &calls{}, woken: make(chan struct{}, 1),
 		drains: map[name]*running{}, logged: map[string]bool{}}
 }
 
-// SetRoom sets the budget of the source and how many bytes of it the spool takes. The texts wait for room before
-// together they take the rest. Until SetRoom is called, they may take all of the file system. It may be called
-// concurrently and does not wait.
+// SetRoom sets the budget of the source and how many bytes of it the spool takes. A text waits for room
+// before all texts together have used up the rest. Until SetRoom is called, the texts may take all of the file system.
+// SetRoom may be called concurrently and does not wait.
 func (r *Rings) SetRoom(budget, spool int64) { r.budget.Store(budget); r.spool.Store(spool) }
 
-// Open leaves the rings of an earlier source and begins with the rings of the source in a directory, with
-// its state directory. It does not keep the two files. Before it returns, it opens the texts that an
+// Open closes the rings of the previous source and begins with the rings in the directory source, whose state
+// directory is state. It does not keep the two files. Before it returns, it opens the texts that an
 // earlier process has left unfinished, so that tail does not treat them as finished.
 func (r *Rings) Open(source, state *os.File) {
 	r.mu.Lock()

@@ -14,7 +14,7 @@ func (r *Rings) Show(st *admin.Status) {
 	st.Events, st.EventsDropped = admin.SamplesOf(r.metrics.events).Sum(), admin.SamplesOf(r.metrics.dropped).Sum()
 }
 
-// Status returns the rings in the order of their names.
+// Status returns the rings, ordered by the start of their JVMs.
 func (r *Rings) Status() (all []admin.Ring) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

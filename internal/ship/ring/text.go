@@ -77,8 +77,8 @@ func (t *text) append(lines []byte, offset int64) error {
 // checkRoom reports a tmpfs in which the text leaves no room for others: for the logs of JVMs, for the texts of other
 // rings, and for the records in which package tail keeps the lines that matter while it drops the rest. While a step
 // waits for room, the ring fills up and refuses events below the keep level first. A text that does not exist yet needs
-// no room. The budget, unlike the tmpfs, does not shrink by itself when something grows, so taken returns how much of it
-// is taken.
+// no room. Unlike the free space of the tmpfs, the budget does not shrink by itself when something grows, so taken
+// returns how much of it is taken.
 func (t *text) checkRoom(source *os.File, budget int64, taken func() int64) error {
 	var fs unix.Statfs_t
 	if t == nil || unix.Fstatfs(int(source.Fd()), &fs) != nil {

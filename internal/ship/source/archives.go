@@ -5,7 +5,7 @@ package source
 // cycle goes unseen, no number is missing, so the count is a lower bound.)
 type Archives struct {
 	next    int // the number that the next archive should have; 0 before the first one
-	waiting int // the number of the last listing in which a file of the stream waited because too many are held; 0: none
+	waiting int // the last listing in which a file of the stream waited because too many files were held; 0: none
 }
 
 // Wait records that a file of the stream waits in a listing.

@@ -16,8 +16,8 @@ type Counted struct {
 	last header // the last header before that offset
 }
 
-// TakeCuts returns how many of the lines in data, which is at offset, HotSpot began on a full
-// tmpfs and could not complete, and how long it took until another line followed. HotSpot fills
+// TakeCuts returns how many lines in data HotSpot began on a full tmpfs and could not complete, and
+// how long it took until another line followed. offset is where data begins. HotSpot fills
 // the page and discards the rest of the message. Once there is room, it writes its next message
 // at the same place. So at the beginning of a page, such a line continues with a prefix like
 // those of the lines around it. Each page is examined once.
@@ -75,11 +75,11 @@ func lastHeader(data []byte, before header) header {
 	return before
 }
 
-// cutAt reports whether another line begins at data[i], inside a line, and how much later that
-// line was written. The prefix of the new line must have the same decorators as the line around
-// it. If that line was cut inside its prefix, the last earlier line with decorations is used
-// for the comparison: h, if data has no such line. The rest of a single prefix is not a
-// beginning, because it lacks the first decorators.
+// cutAt reports whether a new line begins at data[i], inside another line, and how much later the
+// new line was written. The prefix of the new line must have the same decorators as the line around
+// it. If the line around it was cut inside its prefix, cutAt compares with the last earlier line
+// that has decorations, or with h if data has no such line. A prefix that merely continues at
+// data[i] is not mistaken for the beginning of a line, because it lacks the first decorators.
 func (h header) cutAt(data []byte, i int) (took time.Duration, is bool) {
 	glued := headerOf(lineAt(data, i))
 	if glued.present == 0 {

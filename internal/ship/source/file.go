@@ -95,8 +95,8 @@ func (f *File) Saved() Known {
 }
 
 // GivenBack reports whether reading begins at the start of a file that begins with a hole
-// without a record. A process that knew a later position has punched that hole. The file cannot
-// hold a later position in a hole, because the bytes before it are gone.
+// without a record. A process that knew a later position has punched that hole. Reading
+// cannot begin inside the hole, because the bytes before a position there are gone.
 func (f *File) GivenBack() bool {
 	if !f.Held() || f.Read.Offset > 0 || f.Growth.Size <= position.PageSize || !f.Inode.beginsWithHole() {
 		return false
@@ -129,7 +129,7 @@ func (f *File) Backlog() int64 {
 	return max(0, f.Growth.Size-f.Committed.Offset-f.Records.Lost)
 }
 
-// MoveTo sets all positions of the file to p, which it holds.
+// MoveTo sets all positions of the file to p, a position that the file holds.
 func (f *File) MoveTo(p position.Position) error {
 	if err := f.Read.moveTo(p, f.Inode.FD, f.Entry.Name); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (f *File) Failed(call string, err error) error {
 }
 
 // Intact reports whether a record still belongs to the content of the file: the bytes before
-// the record's end are the moved ones, and the freed pages were not written again. Both are
+// the record's end are still the moved bytes, and the freed pages were not written again. Both are
 // checked because two logs can easily have the same bytes at the same offset.
 func (f *File) Intact(r *Spooled) bool {
 	if !f.Held() {

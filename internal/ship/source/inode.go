@@ -15,7 +15,9 @@ type Inode struct {
 	Reclaimed int64 // punched up to here
 	hollow    bool  // the first page was a hole when it was last checked
 
-	Stranger *kernel.User // the user who created the file if that user's JVM does not obey this process; otherwise nil
+	// Stranger is the user who created the file, if this process may not free the file's memory or
+	// may not attach to that user's JVM; otherwise nil.
+	Stranger *kernel.User
 }
 
 // beginsWithHole reports whether the first page is a hole.
@@ -62,8 +64,8 @@ func (i *Inode) LookWhetherHollow() {
 	i.hollow = err == nil && data >= position.PageSize && i.Reclaimed >= position.PageSize
 }
 
-// Refilled reports whether the file was written again from its beginning, so that its first
-// page was freed and has data again. This check is needed because two logs may have the same
+// Refilled reports whether the file was written again from its beginning: its first page was
+// freed and now has data again. This check is needed because two logs may have the same
 // bytes before a position.
 func (i *Inode) Refilled() bool {
 	if !i.hollow {
@@ -83,7 +85,7 @@ func (i *Inode) zeroAt(offset int64) bool {
 }
 
 // Holds reports whether p can still be a position in this file: the file extends to p, and
-// the bytes before p are the consumed ones.
+// the bytes before p are the bytes that were consumed.
 func (i *Inode) Holds(p position.Position) bool { return !i.Refilled() && p.In(i.FD) }
 
 // writers is the kernel's answer to the question whether any process has a file open for

@@ -101,9 +101,9 @@ func (o *OpenLines) Forget() { clear(o.durable) }
 // Rewind returns to the durable open lines.
 func (o *OpenLines) Rewind() { o.handedOn = maps.Clone(o.durable) }
 
-// AddTo adds the positions of open lines to the positions for a checkpoint. Missing there are
-// lines of absent or truncated files. For a line without a position, it adds an open position
-// at offset 0, which represents the earlier content.
+// AddTo adds the positions of open lines to saved, the positions for a checkpoint, from which
+// open lines of absent or truncated files are missing. For a line without a position, it adds an open
+// position at offset 0, which represents the earlier content.
 func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	for name, line := range o.durable {
 		has, known := saved[line.of]

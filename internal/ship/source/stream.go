@@ -19,10 +19,10 @@ type Stream struct {
 	Class  format.Classifier
 	active bool  // in Streams.active
 	Credit int   // bytes left in its turn; negative if it took more
-	Memory int64 // of its files and of its records, as Weigh found it and relief changed it
+	Memory int64 // bytes of memory of its files and its records, as found by Weigh and updated by relief
 
 	Refused  bool   // in Streams.Refused
-	durable  uint64 // memory of its files and its records, as found by Weigh and updated by relief
+	durable  uint64 // number of the last durable chunk
 	Archives Archives
 
 	Format format.Format // the format that was logged last
@@ -38,8 +38,8 @@ func (st *Stream) Marker(line []byte) (gap ul.Gap, is bool) {
 	return ul.ParseMarker(line)
 }
 
-// Markers returns how many bytes of lines are markers, in a stream that the sidecar itself
-// writes.
+// Markers returns how many of the bytes in lines belong to markers. Only a stream that the sidecar
+// itself writes has markers.
 func (st *Stream) Markers(lines []byte) (n int) {
 	if !st.events {
 		return 0

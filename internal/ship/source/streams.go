@@ -182,8 +182,8 @@ type Ranked struct {
 	Backlog int64
 }
 
-// Rank returns the streams, with the largest backlog first. The slice is valid until the
-// next call, because thousands of streams are ranked ten times a second.
+// Rank returns the streams, with the largest backlog first. The next call reuses the
+// slice, because thousands of streams are ranked ten times a second.
 func (s *Streams) Rank() []Ranked {
 	clear(s.ranking) // otherwise, it would keep forgotten streams alive
 	s.ranking = s.ranking[:0]

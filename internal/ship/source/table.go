@@ -11,11 +11,11 @@ import (
 )
 
 // Table is the state of all source files. Only the Table adds and removes contents. It has
-// every content of which anything is left, with the content's file, stream and name. It also
-// records the changes that must go into the checkpoint.
+// every content that is in an open file or has lines that are not durable, with the content's file,
+// stream and name. It also records the changes that must go into the checkpoint.
 type Table struct {
 	Streams   Streams
-	Files     map[position.Content]*File  // all contents of which anything is left
+	Files     map[position.Content]*File  // all contents that are in an open file or have lines that are not durable
 	Held      map[position.Identity]*File // the contents of open files
 	Absent    Absent                      // how far files that are not open were consumed
 	Names     Names

@@ -5,8 +5,7 @@
 // this log as one compressed record, and only then punches the block out of the source file.
 // Unified Logging compresses well, so the same memory holds many times as much. If that is not
 // enough, the oldest records lose their lines: first the lines below the level to keep, then
-// all lines. The rest of such a record still counts the missing lines by level and shows where
-// they were.
+// all lines. Such a record still counts the missing lines by level and shows where they were.
 //
 // # A record
 //
@@ -20,7 +19,7 @@
 // The header, little endian:
 //
 //	  0  8  "ullspool"
-//	  8  4  CRC-32C of the head from byte 16 on
+//	  8  4  CRC-32C of the head after the first 16 bytes
 //	 12  2  state of the parts kept and rest, one byte each: 0 stored,
 //	        1 discarded, 2 dropped. The CRC does not cover them
 //	 14  2  zero

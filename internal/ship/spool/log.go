@@ -185,7 +185,7 @@ func (l *Log) Rest() {
 	l.lines, l.frame, l.head, l.runs = nil, nil, nil, nil
 }
 
-// Resting reports whether the log takes no such memory.
+// Resting reports whether the log has no memory for compressing and reading records.
 func (l *Log) Resting() bool {
 	return l.codec.Resting() && l.lines == nil && l.frame == nil && l.head == nil && l.runs == nil
 }

@@ -96,7 +96,7 @@ func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
 	if l.runs, err = r.parseRuns(l.runs[:0], head); err != nil {
 		return parts, nil, errPayload
 	}
-	size := 0 // bytes of the lines that r still holds; it may also count 256 MiB of other lines
+	size := 0 // bytes of the lines that r still holds; r may also count up to 256 MiB of lines that it no longer holds
 	for p := range r.parts {
 		if r.Holds(Part(p)) {
 			size += int(r.parts[p].raw)
@@ -147,8 +147,9 @@ func (l *Log) unpack(dst []byte, r *Record, which Part) ([]byte, error) {
 }
 
 // parseRuns reads the runs at the end of the head of r. The runs must add up to
-// the totals in the header, so that no reader of the runs leaves the parts. The
-// stretches of rest must have room for their markers.
+// the totals in the header, so that no reader of the runs reads past the end of a
+// part. A reader's area must have room for the kept lines and for one marker in
+// place of each stretch of rest.
 func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
 	rest := head[headerBytes+len(r.Stream):]
 	next := func() uint64 {

@@ -130,8 +130,8 @@ func (r *Record) keptGap() ul.Gap {
 	return r.gapOf(kept.lines, kept.raw, dropped)
 }
 
-// Lost returns how many bytes of the source file the record has lost: those of its lines
-// that were dropped.
+// Lost returns how many bytes of the source file the record has lost: the bytes of its dropped
+// lines.
 func (r *Record) Lost() (n int64) {
 	if r.Empty() {
 		return r.End.Offset - r.From
@@ -303,8 +303,8 @@ func parseHead(b []byte) (*Record, error) {
 	return r, r.check()
 }
 
-// check returns an error if a record that was read is outside the bounds of a
-// record.
+// check returns an error if the numbers of a record that was read are out of
+// bounds.
 func (r *Record) check() error {
 	size := r.End.Offset - r.From
 	raw := int64(r.parts[Kept].raw) + int64(r.parts[Rest].raw)

@@ -22,7 +22,7 @@ type mover struct {
 	changes *truncations
 }
 
-// A load is a block that is moved in one step.
+// A load describes the block that is to be moved in one step.
 type load struct {
 	least, most int64         // bytes of the file
 	keep        ul.Level      // lines at or above it are kept when lines are discarded
@@ -153,8 +153,8 @@ func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, erro
 	return data[:keep], nil
 }
 
-// holeBehind returns the offset of the first hole after begin, if a block of at most most
-// bytes can reach it.
+// holeBehind returns an offset up to which there is no hole after begin: the offset of the first
+// hole, or an offset that a block of most bytes cannot exceed.
 func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 	if solid := f.Records.Solid; begin >= solid.From && min(f.Growth.Size, begin+most) <= solid.To {
 		return solid.To, nil

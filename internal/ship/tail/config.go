@@ -47,7 +47,7 @@ type Config struct {
 	Formats format.Rules
 	Reclaim Mode
 
-	// LineLimit is the length in bytes at which a line is handed on in pieces.
+	// LineLimit is the length in bytes above which a line is handed on in pieces.
 	// [Reader.Area] returns how much memory Next needs. Not a flag.
 	LineLimit int
 

@@ -2,8 +2,8 @@ package tail
 
 import "github.com/ullage/ullage/internal/ship/source"
 
-// noteCuts counts and reports the lines that the JVM lost in data, which lies at offset in f. open
-// means that data begins inside a line.
+// noteCuts counts and reports the lines in data that the JVM could not complete. data is at offset
+// in f. open means that data begins inside a line.
 func (e *env) noteCuts(f *source.File, data []byte, offset int64, open bool) {
 	cuts, lost := f.Counted.TakeCuts(data, offset, open)
 	if cuts == 0 {

@@ -1,7 +1,7 @@
 // Package tail follows the source: the files that JVMs write into one
 // directory, most often on tmpfs.
 //
-// It finds the files and holds each one open by inode from its first sight until it is
+// It finds the files and holds each one open by inode from the moment it is found until it is
 // finished. It reads them into memory that the caller lends, splits them into lines, and
 // frees the memory of committed bytes. A source file is identified by device, inode and
 // time of birth, never by its name or its first bytes, so that a rotation, a rename, an
@@ -105,7 +105,7 @@
 // nor follow a link. Holes are skipped. Everything else is counted with a reason and not
 // touched.
 //
-// # Rooms
+// # Parts
 //
 // Each part of a [Source] owns its state and uses only the parts below it. From
 // the top:
@@ -122,7 +122,7 @@
 //	          further way of freeing memory goes there)
 //	watching  events, or polls while lines flow, and the slow poll: watch.go
 //	changes   a file that was truncated begins again: truncation.go
-//	ground    the directory, what was seen in it, the spool, what all parts are given:
+//	shared    the directory, its last listing, the spool, and what every part is given:
 //	          directory.go, listing.go, spooler.go, env.go
 //
 // Below all of them is package source, which no other package uses: it knows which files there

@@ -79,8 +79,8 @@ func (d *dropCounts) addParts(label string, r *spool.Record, parts []spool.Part)
 // Describe implements [prometheus.Collector].
 func (d *dropCounts) Describe(descs chan<- *prometheus.Desc) { descs <- d.lines; descs <- d.bytes }
 
-// now returns a copy of the present counts, by label. The reader of the source never waits for
-// it.
+// now returns a copy of the present counts, by label. It is a copy so that the reader of the
+// source never waits for a scrape.
 func (d *dropCounts) now() map[string]dropCount {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,7 +16,7 @@ type listing struct {
 	after   time.Time        // the earliest time of that scan
 	denied  *kernel.User     // a user whose files we may not read; nil if there is none
 	pass    int              // listings so far
-	waited  int              // the number of the last listing in which a file waited because too many are held; 0: none
+	waited  int              // the last listing in which a file waited because too many files were held; 0: none
 	awaited time.Time        // since when files have been waiting for a descriptor; zero: no file waits
 	round   int              // number of scans that left nothing out; files that are found later are younger
 

@@ -74,7 +74,7 @@ func (p *recordReader) frame(f *source.File, area []byte) (int, Chunk, error) {
 	}
 	frame, raw, err := r.Log.Frame(r.Record)
 	if err != nil || len(frame) == 0 || len(frame) > len(area) {
-		return 0, Chunk{}, nil // an error will occur again
+		return 0, Chunk{}, nil // after an error, reading the record's lines reports it again
 	}
 	var lines [ul.NumLevels]uint32
 	for _, part := range []spool.Part{spool.Kept, spool.Rest} {
@@ -107,7 +107,7 @@ func (p *recordReader) addLines(f *source.File, area []byte, n int, c Chunk) (in
 		more, behind, err = p.lines.next(f, rest)
 	}
 	if more == 0 || err != nil {
-		return n, c, nil // an error will occur again
+		return n, c, nil // the next read reports an error again
 	}
 	behind.Made += c.Made
 	for level, lines := range c.Lines {

@@ -68,8 +68,8 @@ func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (large
 	return largest
 }
 
-// oldestHolding returns the position of the stream's oldest record with lines that may be
-// dropped for the reason, or nil. It skips records that were handed on.
+// oldestHolding returns the file and the index of the stream's oldest record with lines that may
+// be dropped for the reason, or nil. It skips records that were handed on.
 func oldestHolding(st *source.Stream, why ul.Reason) (*source.File, int) {
 	for _, f := range st.Files {
 		if f.Stuck || f.Unaligned {

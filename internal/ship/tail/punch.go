@@ -16,7 +16,7 @@ func (p puncher) open(f *source.File) (int, error) {
 	return unix.Open(kernel.NameOf(f.Inode.FD), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
-// allowed finds out whether holes may be punched into f, which the user by created. If the mode
+// allowed finds out whether holes may be punched into f. by is the user who created f. If the mode
 // requires punching but that is not permitted, allowed logs it once.
 func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	if !p.cfg.punches(f.Entry.Name) {
@@ -24,7 +24,7 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 	}
 	fd, err := p.open(f)
 	if err == unix.EMFILE || err == unix.ENFILE {
-		return true // until a punch fails
+		return true // assume so until a punch fails
 	}
 	if err != nil {
 		hint := "its mode forbids that: its memory is freed only when it is unlinked"

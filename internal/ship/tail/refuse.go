@@ -17,11 +17,11 @@ type Capacity struct {
 
 // Refuse sets the streams that the destination refuses. No line of them is handed on.
 // Uncommitted lines that were handed on become unread again: they stay in the source and
-// can be dropped. A stream that is no longer named is read from its committed positions,
+// can be dropped. A stream that is no longer in names is read from its committed positions,
 // after the [Start.Rewind] that must follow.
 //
-// Files of refused streams may take half of the descriptors. Their other files are closed and
-// wait, like files beyond the number that may be held.
+// Files of refused streams may take up to half of the descriptors. Their other files are closed
+// and wait, like files beyond the number that may be held.
 func (c *Capacity) Refuse(names map[string]error) {
 	streams := &c.table.Streams
 	for name := range names {
@@ -62,7 +62,7 @@ func (c *Capacity) tooMany(name string) bool {
 }
 
 // release closes a file of a refused stream that the next scan will find again
-// and remembers its position. It keeps a file without a name, which would be lost, and a
+// and remembers its position. It does not close a file without a name, which would be lost, or a
 // file with records, which cannot be adopted a second time.
 func (c *Capacity) release(f *source.File) {
 	if !f.Stream.Refused || f.Entry.Name == "" || !f.Records.Empty() {

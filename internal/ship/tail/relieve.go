@@ -43,7 +43,8 @@ type Usage struct {
 	Tmpfs    bool
 }
 
-// Usage asks the kernel. While the directory is missing, everything but Backlog is zero.
+// Usage asks the kernel how much space is used. While the directory is missing, it sets only Backlog
+// and Spooled.
 func (r *Reliever) Usage() Usage {
 	var u Usage
 	for _, f := range r.table.Files {
@@ -62,15 +63,16 @@ func (r *Reliever) Usage() Usage {
 // Weight is how much memory the source takes.
 type Weight struct {
 	Memory  int64 // of the files and the spool, in bytes
-	Spool   int64 // the part of it that is the spool
+	Spool   int64 // the part of Memory that the spool takes
 	Length  int64 // of the files
 	Streams int   // number of streams that take more than a few pages of memory
 }
 
-// fewPages is the memory above which a stream is counted.
+// fewPages is the memory above which [Weight.Streams] includes a stream.
 const fewPages = 4 * position.PageSize
 
-// Weigh asks the kernel. Move and Drop use the memory of each stream that it found.
+// Weigh asks the kernel how much memory the source takes. It also sets the memory of each stream,
+// which Move and Drop use.
 func (r *Reliever) Weigh() (w Weight) {
 	for _, st := range r.table.Streams.ByName {
 		st.Memory = 0

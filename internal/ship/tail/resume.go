@@ -21,7 +21,7 @@ type leftovers struct {
 	unaligned bool // lines that the first scan finds may already be persisted
 }
 
-// expectOnce adopts the records if there is no checkpoint.
+// expectOnce adopts the records if expect was not called: there is then no checkpoint.
 func (l *leftovers) expectOnce() {
 	if !l.expected {
 		l.expect(nil)
