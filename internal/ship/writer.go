@@ -33,11 +33,11 @@ type writer struct {
 	bounds  bounds
 	streams map[string]*writerStream
 	batch   []queue.Chunk[tail.Chunk]
-	order   []*writerStream // of the batch
+	order   []*writerStream // the streams of the batch, by their first chunks
 	staging staging
 
 	ends      map[string][]byte       // the ends of recovered streams, until they are passed to the reader
-	recovered map[string]segment.Mark // the marks of these streams, which become valid after that
+	recovered map[string]segment.Mark // the marks of these streams, which become valid once the reader has begun again
 	refused   refusals
 	follow    announcer
 	detail    *detail
@@ -137,9 +137,9 @@ func (t *taken) forget() {
 	t.bytes, t.streams, t.oldest = 0, 0, time.Time{}
 }
 
-// filesInCommit is the number of files after which a commit is due, apart from the files of one
-// more batch. The last chunk of each file is kept until the commit, so this bounds the memory if
-// there are thousands of files.
+// filesInCommit is the number of files with uncommitted chunks at which a commit is due. The last
+// batch may exceed it. The last chunk of each file is kept until the commit, so this bounds the
+// memory if there are thousands of files.
 const filesInCommit = 512
 
 // full reports whether a commit is due before the next frame: too many bytes would be

@@ -9,7 +9,8 @@ import (
 )
 
 // run ships everything that is queued until ctx ends. It must be called after begin. An
-// error of the destination does not end it: it returns to the last commit and tries again.
+// error of the destination does not end run: the writer returns to the last commit and
+// tries again.
 func (w *writer) run(ctx context.Context) error {
 	backoff := newBackoff()
 	for {
@@ -45,7 +46,7 @@ func (w *writer) ship(ctx context.Context) error {
 	defer idle.Stop()
 	refused := kernel.NewTicker(refusedRetry)
 	defer refused.Stop()
-	last := false // refused streams had their last attempt
+	last := false // the last attempt to readmit refused streams was made
 	for {
 		wait, err := w.work(ctx)
 		if err != nil {

@@ -44,7 +44,7 @@ func batchThreads() (changed bool, err error) {
 			return false, fmt.Errorf("read a thread's policy: %w", err)
 		}
 		if attr.Policy != unix.SCHED_NORMAL {
-			continue // SCHED_BATCH already, or a policy that was chosen
+			continue // already SCHED_BATCH, or a policy that was set on purpose
 		}
 		attr.Policy = unix.SCHED_BATCH
 		if err := unix.SchedSetAttr(id, attr, 0); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -48,7 +48,7 @@ func DefaultConfig() Config {
 	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Triggers: trigger.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig()}
 }
 
-// Groups returns every setting with the values of c as defaults, by the parts of the sidecar.
+// Groups returns every setting with the values of c as defaults, grouped by parts of the sidecar.
 func (c *Config) Groups() []settings.Group {
 	return append(c.Ship.Groups(),
 		settings.Group{Title: "Levels of the JVMs, and hindsight", Flags: func(fs *flag.FlagSet) { c.Levels.Flags(fs); c.Triggers.Flags(fs) }},

@@ -52,7 +52,7 @@ func (c *Config) observers(triggers *trigger.Set, in *insight.Insight) (line fun
 }
 
 // followers returns the outlets for the parts that follow the segments while these are written:
-// the sinks, and the answer about the last gaps.
+// the sinks, and the list of the last gaps for /recent.
 func (p *parts) followers() ship.Followers {
 	follow := ship.Followers{OnGap: p.recent.gap}
 	if len(p.cfg.Sinks.URLs) == 0 {

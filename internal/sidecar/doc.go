@@ -3,6 +3,6 @@
 // them, so that the same rules hold for a command line, the environment and a
 // pod's annotations.
 //
-// [Run] creates the parts, each from earlier ones, connects them by one table of the receivers
-// of the shipper's events, runs them, and drains them.
+// [Run] creates the parts, each from earlier ones, connects them with one table that lists the
+// receivers of the shipper's events, runs them, and drains them.
 package sidecar

@@ -18,8 +18,8 @@ import (
 // Bounds on the rate of marks. JVMs, and programs that truncate their logs, may cause any
 // number of them.
 const (
-	maxMarks   = 60 // without the figures, which must not suppress marks of events
-	maxFigures = 40 // further ones are lost, which their readers notice
+	maxMarks   = 60 // apart from figures, which must not suppress marks of events
+	maxFigures = 40 // further figures are lost; readers notice that figures are missing
 	period     = time.Minute
 )
 
@@ -33,8 +33,8 @@ type journal struct {
 
 	mu         sync.Mutex
 	since      time.Time // the beginning of the current period
-	marks      int       // number of marks since then
-	figures    int       // ... that are figures, which are not in marks
+	marks      int       // number of marks since then, without figures
+	figures    int       // number of figures since then
 	suppressed int       // number of suppressed marks that no mark reports yet
 	failing    bool      // the last mark could not be written, and a log line reports it
 }
@@ -122,7 +122,7 @@ func (j *journal) append(text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // only a network's file system could return an error here
+	defer f.Close() // only a network file system could return an error here
 	if err := reserve(f, len(text)); err != nil {
 		return fmt.Errorf("reserve space for a mark: %w", err)
 	}
@@ -134,7 +134,7 @@ func (j *journal) append(text []byte) error {
 }
 
 // reserve allocates the next n bytes of a file. Otherwise, a full tmpfs could accept a part of
-// a line. If the file system cannot allocate, the write takes place without that.
+// a line. If the file system does not support allocation, reserve succeeds without it.
 func reserve(f *os.File, n int) error {
 	info, err := f.Stat()
 	if err != nil {

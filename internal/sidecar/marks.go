@@ -20,7 +20,7 @@ type marking struct {
 	settled chan struct{} // closed when the ends of JVMs are marked
 }
 
-// lastLook bounds the wait for these marks at the end.
+// lastLook bounds how long a stopping sidecar waits for settled.
 const lastLook = 100 * time.Millisecond
 
 func newMarking(source string, log *slog.Logger) *marking {
@@ -45,10 +45,10 @@ func (m *marking) begins(of build.Info) func(statedir.Former) {
 	}
 }
 
-// before returns a context that ends after ctx: once released is closed, the last ends of JVMs
-// and the end of the sidecar are marked, and looked is closed. So the following drain ships
-// everything that adopted JVMs have written, these marks, and the events of the rings. The
-// caller calls stop when it no longer needs the context.
+// before returns a context that ends after ctx. In between, it waits until released is closed and
+// the last ends of JVMs are marked, marks the end of the sidecar, and waits until looked is closed.
+// So the drain that follows ships everything that adopted JVMs have written, these marks, and the
+// events of the rings. The caller calls stop when it no longer needs the context.
 func (m *marking) before(ctx context.Context, released, looked <-chan struct{}) (until context.Context, stop func()) {
 	until, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unregister := context.AfterFunc(ctx, func() {

@@ -17,8 +17,8 @@ const (
 // because a source with thousands of files makes the heap largest in the first second; ten
 // seconds later, when the writer rests after its first lines; and then every minute. The pages
 // of the program stay mapped. They are in the page cache, from which the kernel can take them at
-// any time. If a page were unmapped and touched again, it would be accounted for a long time as
-// a page that the container needs.
+// any time. If a page were unmapped and touched again, it would be part of the container's
+// working set for a long time.
 func giveBack(ctx context.Context) {
 	next := kernel.NewTimer(startTakes)
 	defer next.Stop()

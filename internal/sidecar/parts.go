@@ -89,7 +89,7 @@ func (p *parts) markLevel(m mark.Mark) {
 	p.marking.journal.Add(m)
 }
 
-// complete sets the settings that follow from those of other parts.
+// complete sets the settings that follow from settings of other parts.
 func (c *Config) complete() {
 	if c.Sinks.Pod.Name == "" {
 		c.Sinks.Pod.Name, _ = os.Hostname() // in a pod, this is the pod's name

@@ -19,8 +19,8 @@ func pausesOf(stops []insight.Stop) []admin.Pause {
 	return pauses
 }
 
-// nameOf names a stop: "G1 young (G1 Evacuation Pause)", or "safepoint ThreadDump". Its
-// parts are from fixed lists.
+// nameOf names a stop: "G1 young (G1 Evacuation Pause)", or "safepoint ThreadDump". The
+// parts of a name are from fixed lists.
 func nameOf(s insight.Stop) string {
 	if s.Action == "" {
 		if s.Operation == pause.None {

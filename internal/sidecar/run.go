@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// Run ships until ctx ends and then drains. Until then, it also keeps the JVMs' log levels as
-// wanted. The admin HTTP runs until the drain is over. busy, which may be nil, is called with
-// true while there is much to do; see [ship.Outlets].
+// Run ships until ctx ends and then drains. Until ctx ends, it also keeps the log levels of the
+// JVMs as requested. The admin HTTP runs until the drain is over. busy, which may be nil, is called
+// with true while there is much to do; see [ship.Outlets].
 func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *slog.Logger) error {
 	p, err := assemble(cfg, of, log)
 	if err != nil {
@@ -27,7 +27,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, busy func(bool), log *s
 	return p.run(ctx, p.connect(busy))
 }
 
-// begin logs the start and takes the scheduling policy of a sidecar.
+// begin logs the start and switches the process to batch scheduling.
 func (p *parts) begin() {
 	listen := p.cfg.Admin.Listen
 	if addr := p.server.Addr(); addr != nil {
@@ -43,8 +43,8 @@ func (p *parts) begin() {
 }
 
 // run runs all parts until ctx ends, and then drains: first the ends of JVMs and the events of
-// rings are added to the source, then the source is drained, then the sinks, and last the HTTP
-// server, which shows all of this.
+// rings are added to the source, then the source is drained, and then the sinks. The HTTP server,
+// which shows all of this, stops last.
 func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	var serve, work errgroup.Group
@@ -60,7 +60,8 @@ func (p *parts) run(ctx context.Context, to ship.Outlets) error {
 	})
 	work.Go(func() error { defer endLooking(); return p.ours(ctx, p.events(endLooking))() })
 	work.Go(func() error { defer close(p.marking.settled); return p.ours(ctx, p.census)() })
-	// A drain that began before the source was ours ships lines, too, and the sinks get them.
+	// The sinks wait for their turn until everything is shipped, not only until ctx ends: a drain
+	// that began before the source was ours also ships lines, which the sinks must get.
 	work.Go(p.ours(shipped, func(context.Context) error { return p.feed(ctx, shipped) }))
 	if p.insight != nil {
 		work.Go(func() error { p.insight.Run(ctx); return nil })

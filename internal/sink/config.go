@@ -49,8 +49,8 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Pod.Container, "container-name", c.Pod.Container, "`NAME` of the JVM's container, for sinks")
 }
 
-// Validate returns one error for each setting that cannot work with these kinds. Their keys
-// are the schemes of the URLs. If kinds is nil, Validate does not look at the files that options name.
+// Validate returns one error for each setting that cannot work with kinds, whose keys are the
+// schemes of the URLs. If kinds is nil, Validate does not look at the files that options name.
 func (c Config) Validate(kinds map[string]Kind) []error {
 	var bad []error
 	if c.UploadAge < 0 {

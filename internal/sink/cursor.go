@@ -48,7 +48,7 @@ type cursors struct {
 var errMalformed = errors.New("malformed")
 
 // loadCursors reads the cursor file of a sink. If the file does not exist, there are no cursors.
-// The error is errMalformed, or an error of the file system, which may be gone at a retry.
+// The error is errMalformed, or an error of the file system, which may not occur again at a retry.
 func loadCursors(state files, name string) (map[string]cursor, error) {
 	path := state.path(name)
 	f, err := state.read(name)

@@ -11,7 +11,7 @@ import (
 
 const (
 	// Times are between 1970 and dusk, the end of 2199, so that engines can store them as Unix
-	// nanoseconds. A JVM may have started up to maxUptime before that.
+	// nanoseconds. A JVM may have started up to maxUptime before 1970.
 	dusk      = ul.Dusk * int64(time.Second)
 	maxUptime = ul.MaxUptime
 )
@@ -19,9 +19,10 @@ const (
 // dating dates the lines of one stream as all readers of a copy do; see package clock. The zero
 // value is ready for the first line of a stream.
 //
-// A sink reads lines as soon as they are committed, before later writes show their times. So for
-// an undated line, 'ullage logs' may print an earlier time an hour later. The sink's time is
-// never later than the commit. If a sink gets the line again after a kill, the time can differ.
+// A sink reads lines as soon as they are committed, before later writes show their times. When
+// 'ullage logs' reads an undated line an hour later, it may therefore print an earlier time than
+// the sink's. The sink's time is never later than the commit. If a sink gets the line again after a
+// kill, the time can differ.
 type dating struct{ clock.Dating }
 
 func newDating(class format.Classifier) dating {

@@ -59,7 +59,8 @@ func (w *worker) attempt(stop context.Context, b *Batch) error {
 	return w.sink.Deliver(ctx, b)
 }
 
-// acknowledged counts the bytes and lines that the engine has taken. It ends a failure.
+// acknowledged counts the bytes and lines that the engine has taken. It also records that the sink
+// works.
 func (w *worker) acknowledged(bytes int64, lines int) {
 	if w.segments {
 		w.metrics.segments.Inc()
@@ -76,7 +77,7 @@ func (w *worker) acknowledged(bytes int64, lines int) {
 	w.recovered()
 }
 
-// recovered ends a failure.
+// recovered records that the sink works. If the sink failed before, recovered logs that it works again.
 func (w *worker) recovered() {
 	w.backoff.Reset()
 	w.state.mu.Lock()
@@ -90,8 +91,8 @@ func (w *worker) recovered() {
 	}
 }
 
-// fail counts an error and logs it if told wants that. It bounds the text of the error, which may come
-// from a server.
+// fail counts an error and logs it unless told suppresses it. It bounds the text of the error, which
+// may come from a server.
 func (w *worker) fail(err error) {
 	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
 	text := printable.Text(err.Error(), maxReason)
@@ -106,14 +107,15 @@ func (w *worker) fail(err error) {
 	}
 }
 
-// told is the failure that was logged last. The zero value: none was.
+// told is the failure that was logged last. The zero value means that no failure was logged.
 type told struct {
 	text string
 	at   time.Time
 }
 
-// tells reports whether a failure is logged: the first after a success is, and then another reason at most once a
-// minute. The first may be a mere delay of the network at the start of a pod, and the next a wrong certificate.
+// tells reports whether to log a failure. The first failure after a success is logged, and then failures with another
+// reason, at most once a minute: the first may be a mere network delay at the start of a pod, and the next a wrong
+// certificate.
 func (t *told) tells(text string, first bool, now time.Time) bool {
 	if !first && (text == t.text || now.Sub(t.at) < time.Minute) {
 		return false

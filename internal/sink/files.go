@@ -26,7 +26,7 @@ type files struct{ dest string }
 func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
 
 // dir opens the directory. If create is true, dir creates missing directories and replaces a
-// link or a file that has the name of one.
+// link or a file that has the name of such a directory.
 func (f files) dir(create bool) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	at, err := unix.Open(f.dest, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

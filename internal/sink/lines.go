@@ -28,8 +28,8 @@ const (
 //	segment → Follower → buf → lines → batch
 //
 // buf holds bytes of one segment, beginning with the first unacknowledged byte. ends are the
-// ends of the frames in buf. Another feed can begin only at the end of a frame, so the cursor
-// counts its bytes from the last such end.
+// ends of the frames in buf. A later feed can begin only at the end of a frame, so the cursor
+// counts acknowledged bytes from the last such end.
 type lineFeed struct {
 	follower *segment.Follower
 	memory   *lineMemory

@@ -55,9 +55,8 @@ func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Register
 	return s, nil
 }
 
-// Committed records how far streams are durable, and which streams have ended, so that nothing will
-// be appended to them. The first call must name every stream that may grow. Nothing is delivered
-// before that call.
+// Committed records how far streams are durable, and which streams have ended and no longer grow.
+// The first call must name every stream that may grow. Nothing is delivered before that call.
 func (s *Set) Committed(marks map[string]segment.Mark, ended []string) {
 	s.mu.Lock()
 	s.begun = true
@@ -113,7 +112,7 @@ func (s *Set) Run(ctx, stop context.Context) error {
 		return nil
 	}
 	switch dir, err := (files{s.dest}).dir(true); {
-	case errors.Is(err, fs.ErrNotExist): // the destination is not there yet, and each file makes its directory
+	case errors.Is(err, fs.ErrNotExist): // the destination does not exist yet; each later write creates the directory
 	case err != nil:
 		// messages.md#sinks: The sinks work, but begin again after a restart. Look at `.ullage` in
 		// the destination.

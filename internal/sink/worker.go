@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	saveInterval    = time.Second      // between two saves of the cursors: after a kill, the lines of this time are repeated
+	saveInterval    = time.Second      // between saves of the cursors: after a kill, lines delivered in this time are repeated
 	measureInterval = 10 * time.Second // between two calls of measure while the sink lacks something
 	turn            = 16               // batches of one stream before it is another stream's turn
 )
@@ -60,7 +60,7 @@ type state struct {
 	mu      sync.Mutex
 	loaded  bool // the cursors were read from the file
 	cursors map[string]cursor
-	pending map[string]bool      // streams that wait for a turn; true: there is news since the last turn began
+	pending map[string]bool      // streams that wait for a turn; true: there is news since their last turn began
 	behind  map[string]time.Time // since when the sink has lacked a part of a stream
 	torn    map[string]int64     // torn bytes at the end of a stream that no longer grows
 	backlog int64
@@ -121,7 +121,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 	defer tick.Stop()
 	for stop.Err() == nil {
 		began := time.Now()
-		ending := ctx.Err() != nil // everything that was committed until then is pending in this round
+		ending := ctx.Err() != nil // if true, everything that was committed before ctx ended is pending in this round
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
@@ -144,8 +144,8 @@ func (w *worker) run(ctx, stop context.Context) error {
 	return w.left()
 }
 
-// begin loads the cursors. Then it makes pending each stream of which the sink lacks a part. If the
-// cursors cannot be read, begin retries until stop ends: without them, the sink would get
+// begin loads the cursors. Then it makes each stream pending that the sink does not have completely.
+// If the cursors cannot be read, begin retries until stop ends: without them, the sink would get
 // everything twice.
 func (w *worker) begin(stop context.Context) {
 	cursors, err := loadCursors(files{w.set.dest}, w.cursorName())

@@ -19,8 +19,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/source"
 )
 
-// maxPasses bounds how often one scan lists the directory. Files that have no place after
-// that get one in the next scan.
+// maxPasses bounds how often one scan lists the directory. A file that still has no place in
+// its stream after the last listing gets one in the next scan.
 const maxPasses = 4
 
 // A Scanner updates the table from the directory.
@@ -37,7 +37,7 @@ type Scanner struct {
 	renamed []*source.Stream // during a scan, the streams with a file that has a new name
 }
 
-// Stale reports whether a scan is due, even if it is too early for one.
+// Stale reports whether a scan is due. The pause after the last scan may not be over yet.
 func (s *Scanner) Stale() bool { return s.listing.stale && s.dir.opened() }
 
 // Scan updates the set of held files from the directory if a scan is due: it opens new files
@@ -310,7 +310,7 @@ func (s *Scanner) follow(f *source.File) *source.File {
 		s.left.rejoin(left)
 	} else {
 		if s.add(s.table, f, stream) {
-			f.Stream.Archives.Wait(s.listing.waited) // a stream is forgotten while all its files wait
+			f.Stream.Archives.Wait(s.listing.waited) // while all files of a stream wait, the stream is forgotten, with this number
 		}
 		s.left.resume(f, saved.Saved, waited)
 	}

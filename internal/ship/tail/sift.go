@@ -45,7 +45,7 @@ func (s *sifter) take(st *source.Stream, bytes int, l ul.Level) {
 }
 
 // sift moves the withheld lines of data to its end and returns how many bytes they take. The
-// calls of take since the last sift must describe data.
+// calls to take since the last sift must describe data.
 func (s *sifter) sift(data []byte) (held int) {
 	if len(s.runs) == 0 {
 		return 0
@@ -92,9 +92,9 @@ func (s *sifter) siftLines(st *source.Stream, data []byte, before ul.Level, cont
 	return s.sift(data)
 }
 
-// lastLine returns the last line of the end of a persisted stream, with its newline. If
-// lines are withheld, the lines before it in the copy may not be its neighbours in the
-// source.
+// lastLine returns the last line of end, with its newline. end is the end of a persisted
+// stream. If lines are withheld, the lines before the last line in the copy may not be the
+// lines directly before it in the source.
 func lastLine(end []byte) []byte {
 	if len(end) == 0 {
 		return end

@@ -14,7 +14,7 @@ import (
 )
 
 // Source is one source directory and the files in it. Create it with [New]. If other parts
-// need what it sees, call [Source.Connect]. Then call [Source.Open] until it succeeds.
+// need its lines or events, call [Source.Connect]. Then call [Source.Open] until it succeeds.
 type Source struct {
 	Watcher   *Watcher   // notices when there is something to scan or read
 	Scanner   *Scanner   // finds files
@@ -61,7 +61,8 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	return s
 }
 
-// Connect sets where to pass on what the Source sees. It must be called before Open.
+// Connect sets the functions that receive lines and events of the Source. It must be called
+// before Open.
 func (s *Source) Connect(to Outlets) { s.env.to = to }
 
 // Open opens the directory and starts watching it. It fails with an error that wraps
@@ -91,7 +92,7 @@ func (s *Source) Open() error {
 	s.left.expected = false
 	err := s.openSpool()
 	if statedir.Transient(err) {
-		// The spool may hold records whose lines would be skipped as holes.
+		// Without the records in the spool, reading would skip their lines as holes.
 		s.closeDir()
 		return fmt.Errorf("open the spool: %w", err)
 	}
@@ -161,10 +162,10 @@ func (s *Source) Tick() {
 	}
 }
 
-// Drain records that the end is near: from now on, the unterminated rest of any file without
-// a writer is handed on at once. It makes a scan due and returns how many files the last scan
-// left out because too many were held. It returns 0 if there is still no room for another
-// file.
+// Drain records that the sidecar is stopping: from now on, the unterminated rest of any file
+// without a writer is handed on at once. It makes a scan due and returns how many files the
+// last scan left out because too many were held. It returns 0 if there is still no room for
+// another file.
 func (s *Source) Drain() (waiting int) {
 	s.listing.expire()
 	s.table.Drain()

@@ -81,7 +81,8 @@ func (p *spooler) logs() iter.Seq[*spool.Log] {
 }
 
 // open opens the spool in the state directory and adopts the records that an earlier process
-// has left. Records of contents that are already known are in the log that was open before.
+// has left. It skips the records of contents that are already known: the records of these
+// contents are in the log that was open before.
 func (p *spooler) open(dir *directory, known func(position.Content) bool) error {
 	f, err := statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT)
 	if statedir.Transient(err) {

@@ -29,8 +29,8 @@ func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 }
 
 // LostAfterAll is called after the first Scan, for a source without a checkpoint. It
-// reports whether the checkpoint was lost, and then has the effect of lost in
-// [Start.Restore]. A file with a hole at its beginning shows the loss: its bytes were
+// reports whether the checkpoint was lost. If it was, LostAfterAll has the same effect as the
+// argument lost of [Start.Restore]. A file with a hole at its beginning shows the loss: its bytes were
 // freed, so they were persisted, and the checkpoint was removed without a trace.
 func (s *Start) LostAfterAll() bool {
 	punched := false
@@ -50,7 +50,7 @@ type Found struct {
 	Streams []string // streams with files
 
 	// Unheld are the streams with a file that did not hold its position, or with a hole at
-	// that position: its bytes were committed and freed. For these streams, the source
+	// that position: the bytes there were committed and freed. For these streams, the source
 	// cannot supply again the data that a checkpoint regards as uncommitted.
 	Unheld map[string]struct{}
 

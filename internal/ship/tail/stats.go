@@ -96,7 +96,7 @@ func reclaimMode(c *source.Table, asked Mode) string {
 }
 
 // unpersistedLogs returns how much of all streams is not durable yet. It leaves out marks,
-// which are not lines of a JVM. For files that wait for a descriptor, only the time is known.
+// which are not lines of a JVM. Of files that wait for a descriptor, only the start of the wait is known.
 func unpersistedLogs(c *source.Table, l *listing, now time.Time) (u admin.Unpersisted) {
 	switch {
 	case !l.crowded():

@@ -100,9 +100,9 @@ func (u *unlinker) refused(f *source.File, err error) {
 		"hint", "its memory stays in use")
 }
 
-// putBack gives a file in the state directory its name in the source again. If that name is
-// taken, because a JVM has opened its log in the meantime and did not find it, the file is
-// older than the file that now has the name. It then becomes an archive.
+// putBack gives a file in the state directory its name in the source again. If a JVM did not
+// find its log in the meantime and created a new file with that name, the file in the state
+// directory is the older one and becomes an archive.
 func (u *unlinker) putBack(name string) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	err := unix.Renameat2(state, takenPrefix+name, dir, name, unix.RENAME_NOREPLACE)

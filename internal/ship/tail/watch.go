@@ -90,20 +90,20 @@ func (w *Watcher) Handle(ev fsnotify.Event) {
 // Suspend does nothing if there is no watch, or if only an event shows a write in time.
 func (w *Watcher) Suspend() {
 	if w.dir.watcher != nil && !w.dir.suspended && !w.needsEvents() {
-		w.dir.suspend() // which also takes back the events that wait
+		w.dir.suspend() // this also discards the events that wait
 		w.measurable = time.Time{}
 	}
 }
 
-// needsEvents reports whether Poll may miss a write: it does not look at files that are not held.
+// needsEvents reports whether Poll may miss a write: Poll does not look at files that are not held.
 func (w *Watcher) needsEvents() bool { return len(w.table.Absent.Aside) > 0 }
 
 // Suspended reports whether Suspend has stopped the events.
 func (w *Watcher) Suspended() bool { return w.dir.suspended }
 
-// Resume ends what Suspend has begun. If the kernel refuses the watch, it stays suspended; Resume
-// may be called again, and asks for the watch once a second. First the watch begins, then
-// Resume looks at everything: a write is either seen by that look, or it makes an event.
+// Resume ends the suspension of the watch. If the kernel refuses, the watch stays suspended;
+// Resume may be called again and asks the kernel at most once a second. Resume looks at everything
+// only after the watch has begun, so each write is either seen by that look or makes an event.
 func (w *Watcher) Resume() {
 	if !w.dir.suspended || w.now().Before(w.resumable) {
 		return
@@ -140,9 +140,9 @@ func (w *Watcher) measure() {
 	for _, f := range w.table.Held {
 		w.grown(f)
 	}
-	// The pause does not depend on how long that took: on a busy machine, this goroutine may have
-	// waited for a processor and continued in another thread, whose CPU time is another one. Then
-	// nothing would be read for a long time.
+	// The pause does not depend on how long measuring took, in elapsed or in CPU time. On a busy
+	// machine, this goroutine may have waited for a processor and continued in another thread, which
+	// has its own CPU time. The pause could then be so long that nothing would be read for a long time.
 	w.measurable = w.now().Add(measureRest * time.Duration(len(w.table.Held)))
 }
 

@@ -38,7 +38,7 @@ type Address struct {
 	Text    string   // the original text, which may hold a password by mistake, see [Redact]
 	Name    string   // in metrics, logs and the status
 	URL     *url.URL // without its query
-	Options Options  // of the query, with the name
+	Options Options  // from the query, including the name
 }
 
 // Schemes returns the schemes of all kinds of sinks.

@@ -39,7 +39,7 @@ func checks[T any](parse func(*url.URL, *Options) (T, error)) func(*url.URL, *Op
 	}
 }
 
-// Files names the files, in PEM, of the authorities that a sink trusts and of its own certificate.
+// Files names the PEM files with the authorities that a sink trusts and with its own certificate.
 // The zero value trusts the system's authorities and presents no certificate.
 type Files struct {
 	CA   string // trusted in addition to the system's certificates
@@ -79,7 +79,7 @@ type S3 struct {
 	Files   Files
 }
 
-// Bounds of the protocol of S3.
+// Limits of the S3 protocol on the size of a part.
 const (
 	leastPart = 5 * settings.Mi
 	mostPart  = 5 * settings.Gi

@@ -13,7 +13,7 @@ import (
 
 // Options are the options after the question mark of a sink's URL. Each getter returns the value
 // in the URL or, without one, the default. The first error is kept for Done. The argument usage
-// of a getter explains the option in docs/sinks.md.
+// of a getter is the text about the option in docs/sinks.md.
 type Options struct {
 	values url.Values
 	asked  map[string]Option // the arguments of the getters, by name
@@ -28,7 +28,7 @@ func NewOptions(query url.Values) Options {
 	return Options{values: query, asked: map[string]Option{}}
 }
 
-// Asked returns the options for which getters were called, in the order of their names.
+// Asked returns the options for which getters were called, sorted by name.
 func (o *Options) Asked() []Option {
 	return slices.SortedFunc(maps.Values(o.asked), func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -67,8 +67,8 @@ func open(t sink.Target) (sink.Sink, error) {
 	return s, nil
 }
 
-// clientOptions returns the options of every client: bounds, and no requests other than the
-// sink's own.
+// clientOptions returns the options of every client. They set bounds and prevent requests other
+// than the sink's own.
 func clientOptions(brokers []string, topic string, codec kgo.CompressionCodec, dial transport.DialFunc) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(brokers...), kgo.ClientID("ullage"), kgo.Dialer(dial), kgo.DisableClientMetrics(),

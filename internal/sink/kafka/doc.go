@@ -34,8 +34,8 @@
 //     send them.
 //   - The broker's record of the reach is lost (a broker forgets a group a week after
 //     its last commit): the worker's cursor is used instead. It lags by at most a second.
-//   - The destination is copied, or restored from a snapshot: segments that are created after
-//     that have later times in their names, and are sent. See [reach.has].
+//   - The destination is copied, or restored from a snapshot: segments that are created
+//     afterwards have later times in their names, so the sink sends them. See [reach.has].
 //   - Two processes use the same destination, because one has lost its lock without
 //     noticing: when one of the two begins a session, the broker fences the other. Each
 //     session asks for the reach before it sends. Both processes send the same segments.

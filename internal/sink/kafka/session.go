@@ -58,10 +58,10 @@ func denied(err error) error {
 	return err
 }
 
-// errNotEnded is the error for a transaction that the client regarded as empty, and left open.
+// errNotEnded is the error for a transaction that the client regarded as empty and left open.
 // This can happen in the first transaction of a client (franz-go 1.22): the goroutine that
 // learns the partitions of a topic releases records before it stores the partitions. If the
-// client commits in between, it finds no partition with records, and reports success.
+// client commits in between, it finds no partition with records and reports success.
 var errNotEnded = errors.New("the client did not end the transaction")
 
 // endings records whether a client has asked the broker to end a transaction.
@@ -192,8 +192,8 @@ func (s *session) fetch(ctx context.Context, group string) (reach, error) {
 	return at, nil
 }
 
-// send produces records of a stream up to the line at the reach to. After [errNotEnded], the next
-// session of this id ends the transaction and must send the records again.
+// send produces records of a stream. to is the reach of the stream after these records. After
+// [errNotEnded], the next session of this id ends the transaction and must send the records again.
 func (s *session) send(ctx context.Context, records []kgo.Record, stream string, to reach) error {
 	if !s.exact {
 		return s.produce(ctx, records)

@@ -15,7 +15,7 @@ import (
 
 const (
 	mostBytes  = 256 << 10 // of lines in a transaction; a single line may have more
-	leastBytes = 4 << 10   // this limit is never halved below this, even for a slow broker
+	leastBytes = 4 << 10   // of lines in a transaction: a slow broker never lowers the limit below this
 	mostRecord = 999_000   // bytes of a line: with its key and headers, it fits into batchBytes
 	deniedFor  = time.Minute * 10
 )

@@ -62,7 +62,8 @@ func prefixOf(pod sink.Pod) string {
 	return strings.ToValidUTF8(cmp.Or(pod.Namespace, "-")+"/"+name+"/"+cmp.Or(pod.Container, "-")+"/", "")
 }
 
-// pairs reads the first of these variables that is set, as key=value,key=value with %XX.
+// pairs reads the first of these variables that is set, as key=value,key=value. In values, %XX is
+// decoded.
 func pairs(names ...string) ([]header, error) {
 	for _, name := range names {
 		text := os.Getenv(name)

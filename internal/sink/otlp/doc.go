@@ -16,6 +16,6 @@
 // it. The sink sends each half separately, and so on, until it has found the refused lines or
 // has made maxRequests requests. A server that stores only a part of a request (200 with a
 // partial success) returns only the number of refused records, which the sink counts. After
-// every other answer the delivery is repeated, even after 401, 403 and 404, which are mistakes
-// in a configuration.
+// every other answer the delivery is repeated, even after 401, 403 and 404, which indicate a
+// mistake in a configuration.
 package otlp

@@ -124,14 +124,14 @@ func (e *encoder) line(l *sink.Line, now time.Time) {
 }
 
 // appendStop appends the attributes of a line that ends a stop of the application: a pause of the
-// collector, or a safepoint, in which such a pause may be. A thread that the stop delayed cannot end
-// a request before the stop is over, so the time of the record is within that request. Attributes
-// named jvm.gc have the values of the semantic conventions, that is those of the JVM's own
-// notifications about collections.
+// collector, or a safepoint, which may contain such a pause. A thread that the stop delayed cannot end
+// a request before the stop is over, so the time of the record is within that request. The
+// attributes jvm.gc.* have the values of the semantic conventions, which are the values in the JVM's
+// own notifications about collections.
 func appendStop(r []byte, e *pause.Event) []byte {
 	name := ""
 	switch {
-	case e.Kind == pause.Pause && e.GC >= 0: // without a number it is of JDK 8, whose line has the time of the beginning
+	case e.Kind == pause.Pause && e.GC >= 0: // JDK 8 shows no number, and its line has the time of the beginning
 		name = "ullage.gc_pause"
 		r = appendText(r, recordAttributes, "jvm.gc.action", []byte(notified(e)))
 		if cause := e.Cause(); cause != pause.None && cause != pause.Other {
@@ -151,7 +151,7 @@ func appendStop(r []byte, e *pause.Event) []byte {
 	return protowire.AppendString(r, name)
 }
 
-// notified returns the action that the JVM's notification about a pause has.
+// notified returns the action that the JVM's own notification about a pause would name.
 func notified(e *pause.Event) string {
 	switch e.Action() {
 	case "young", "mixed", "prepare mixed", "concurrent start":
@@ -199,7 +199,7 @@ func appendGap(r []byte, g *ul.Gap) []byte {
 	return r
 }
 
-// envelope returns the part of the message before its records, which have this many bytes.
+// envelope returns the part of the message before its records. records is their size in bytes.
 func (e *encoder) envelope(stream string, records int) []byte {
 	var resource []byte
 	for _, a := range e.resource {
@@ -231,7 +231,7 @@ func appendFixed(r []byte, field protowire.Number, at time.Time) []byte {
 	return protowire.AppendFixed64(r, uint64(at.UnixNano()))
 }
 
-// appendKey begins an attribute whose AnyValue has value bytes.
+// appendKey begins an attribute. value is the size of its AnyValue in bytes.
 func appendKey(r []byte, field protowire.Number, key string, value int) []byte {
 	r = protowire.AppendTag(r, field, protowire.BytesType)
 	r = protowire.AppendVarint(r, uint64(sizeOf(len(key))+sizeOf(value)))

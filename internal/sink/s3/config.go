@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/sink/transport"
 )
 
-// Bucket is a place in a bucket, with a client. Create one with [Parse].
+// Bucket is a bucket with a prefix for keys, and a client. Create one with [Parse].
 type Bucket struct {
 	client *minio.Core
 	pauses *pauses

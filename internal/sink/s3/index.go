@@ -172,7 +172,7 @@ func (c *counter) count(raw []byte) {
 	c.lines.Feed(raw)
 	for p := range c.lines.Heads() {
 		text := p.Head()
-		if g, ok := ul.ParseMarker(text); ok { // further lines of a message do not inherit its level
+		if g, ok := ul.ParseMarker(text); ok { // a message that continues after the marker must not inherit the marker's level
 			c.sum.Gap.Add(g)
 			c.sum.Lines[ul.Warning]++
 			continue

@@ -44,8 +44,8 @@ func OpenBucket(text string) (*Reader, error) {
 }
 
 // Objects returns the segments, by namespace, pod, container and stream, and within a stream in the
-// order in which they were written. It ends with the first error. If the server does not list keys
-// in their order, as S3 does, that is an error, because such a list might have no end.
+// order in which they were written. It ends with the first error. S3 lists keys in their order. A
+// list in another order is an error, because it might have no end.
 func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		ctx, cancel := context.WithCancel(ctx) // otherwise, the listing would continue after the caller has stopped

@@ -15,8 +15,8 @@ import (
 // certificates, such as our image, trusts the public authorities; see [systemRoots].
 type Trust address.Files
 
-// TrustOf returns the trust that the files of a sink's URL give. It reads the files, so that a wrong
-// file is reported at the start.
+// TrustOf returns the Trust for the files that a sink's URL names. It reads the files, so that a
+// wrong file is reported at the start.
 func TrustOf(files address.Files) (Trust, error) {
 	t := Trust(files)
 	_, err := t.Config("")

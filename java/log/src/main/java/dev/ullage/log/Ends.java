@@ -9,7 +9,7 @@ import java.util.Arrays;
  */
 final class Ends {
     private static final int FIRST_SIZE = 1 << 10;
-    /** How many bytes of the beginning of a long text are kept. The rest of the record is for its end. */
+    /** How many bytes of the beginning of a long text are kept. The rest of the record is for the end of the text. */
     private static final int BEGINNING = Layout.MAX_PAYLOAD / 2;
     private static final int NOTE = 64;
     private static final int END = Layout.MAX_PAYLOAD - BEGINNING - NOTE;
@@ -17,7 +17,7 @@ final class Ends {
     private static final int MOST = 2 * Layout.MAX_PAYLOAD;
     /** The largest distance over which a cut moves to the end of a line. */
     private static final int NEAR = 512;
-    /** The characters or bytes that are appended at once. */
+    /** The maximum number of characters or bytes that are appended at once. */
     private static final int PIECE = 1 << 10;
 
     private byte[] bytes = new byte[FIRST_SIZE];
@@ -119,7 +119,10 @@ final class Ends {
         return mark <= to ? (int) mark : (int) Math.max(end, mark - out + between.length);
     }
 
-    /** Returns the index of the first line feed from one index to another, or the index before the first one. */
+    /**
+     * Returns the index of the first line feed on the way from one index to another, which is not included. If there
+     * is no line feed, it returns the index one step before the first index.
+     */
     private int feed(int from, int to, int step) {
         for (int i = from; i != to; i += step) {
             if (bytes[i] == '\n') {

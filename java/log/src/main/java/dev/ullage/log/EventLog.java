@@ -470,7 +470,7 @@ public final class EventLog {
         return write(false, level, Layout.OWN, 0, 0, lines, lines.length, System.nanoTime());
     }
 
-    /** Writes the finished bytes of a line, of a direct call or of a front end. */
+    /** Writes the finished bytes of a line, which is from a direct call or from a front end. */
     boolean write(boolean direct, int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         Ring r = ring;
         if (r == null) {

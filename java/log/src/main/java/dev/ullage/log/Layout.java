@@ -26,7 +26,7 @@ final class Layout {
 
     // Only the sidecar writes these: the raised levels, whether it abandoned the ring, and the raised loggers.
     // RAISED_AT has the lowest level of any logger, the level of loggers without a rule << 8, and the generation of
-    // the rules << 16, or 0 without rules. LOGGERS_AT has a CRC-32C of what follows it, the generation of the rules,
+    // the rules << 16, or 0 without rules. LOGGERS_AT has a CRC-32C of the bytes after it, the generation of the rules,
     // the length of their text, and the text.
     static final int RAISED_AT = 128, ABANDONED_AT = 132, LOGGERS_AT = 256, LOGGERS_TEXT = 12, MAX_LOGGERS = 512;
 

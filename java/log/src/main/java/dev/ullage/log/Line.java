@@ -184,7 +184,7 @@ public final class Line {
      * Returns a builder for libraries that format into a builder. Its content becomes part of the record only when it
      * is passed to {@link #message}.
      *
-     * @return the line's own builder, empty in a new line
+     * @return the line's own builder, which is empty when {@link EventLog#line} returns the line
      */
     public StringBuilder scratch() {
         return scratch;

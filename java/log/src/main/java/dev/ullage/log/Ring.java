@@ -22,8 +22,8 @@ import java.util.concurrent.locks.LockSupport;
 final class Ring {
     /**
      * If more than this percentage of the ring is in use, events below the keep level are refused. The rest is for the
-     * other events while the sidecar gets no CPU time: next to 50 busy threads, it waits for a third of a second, and a
-     * fifth of the ring could not hold the warnings that are logged in that time.
+     * other events while the sidecar gets no CPU time: next to 50 busy threads, the sidecar waits a third of a second
+     * for a processor, and a fifth of the ring could not hold the warnings that are logged in that time.
      */
     private static final int LOW_PERCENT = 50;
     private static final long WAIT_STEP = 50_000; // ns
@@ -42,13 +42,13 @@ final class Ring {
     // The head at which a thread waited for room without success.
     private volatile long stalledHead = -1;
 
-    // The last head that was read whole. An older head is smaller, so it only refuses events earlier.
+    // The last head that was read whole. An older head is smaller, so it can only cause events to be refused earlier.
     private volatile long lastHead;
     private volatile Loggers loggers; // as last read; null: never read
     private int templatesEnd = TEMPLATES_AT;
 
-    // A claim that its thread had no stack left to complete. There is room for one: if a second thread ran out of stack
-    // before the next event, one of the two claims would be lost, and the sidecar would abandon the ring.
+    // A claim whose thread had no stack left to complete it. Only one claim is remembered: if a second thread ran out
+    // of stack before the next event, one of the two claims would be lost, and the sidecar would abandon the ring.
     private final Object lock = new Object();
     private volatile boolean hasOpen;
     private long openPosition;
@@ -77,7 +77,10 @@ final class Ring {
         return level >= baseLevel || isRaised(level, logger);
     }
 
-    /** Whether the sidecar asks for events of a level from a logger; null: without a logger. A word of 0 raises nothing. */
+    /**
+     * Whether the sidecar asks for events of a level from a logger, which is null for events without a logger. A word
+     * of 0 raises nothing.
+     */
     boolean isRaised(int level, String logger) {
         int word = (int) INT.getOpaque(buffer, RAISED_AT);
         int any = word & 0xFF;
@@ -159,7 +162,7 @@ final class Ring {
         }
     }
 
-    /** Writes an event with a finished payload, of a direct call or of a front end. */
+    /** Writes an event with a finished payload, which is from a direct call or from a front end. */
     boolean bytes(boolean direct, int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
         int need = size(length);
         long position = claim(need, level, direct ? waitLevel : lineWaitLevel);
@@ -274,14 +277,14 @@ final class Ring {
         return DATA_AT + (int) (position & capacity - 1);
     }
 
-    /** Completes an empty claim. A pad may be as small as its word. */
+    /** Completes a claim without an event in it. A pad may be as small as its word. */
     private void pad(long position, int bytes) {
         LONG.setRelease(buffer, index(position), word(bytes, 0, PAD, 0, position));
     }
 
     /**
-     * Completes the claim of a thread that ran out of stack, as a pad. The sidecar would wait for it, and that thread
-     * may never log again. If this thread has no stack left either, the claim stays open.
+     * Completes the claim of a thread that ran out of stack, as a pad. Otherwise the sidecar would wait for the claim,
+     * and that thread may never log again. If this thread has no stack left either, the claim stays open.
      */
     private void completeOpen() {
         synchronized (lock) {

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 final class Utf8 {
     private Utf8() {}
 
-    /** The number of bytes of s: its length if, and only if, it is ASCII. */
+    /** The number of bytes of s: equal to the length of s if, and only if, s is ASCII. */
     static int size(String s) {
         int n = s.length();
         int all = 0;

@@ -86,7 +86,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
     }
 
     /**
-     * Sets an encoder whose lines are written instead.
+     * Sets an encoder whose lines are written instead of lines in the form of {@link Line}.
      *
      * @param encoder the application's encoder; null: none
      */
@@ -172,7 +172,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
         }
     }
 
-    /** Uses what SLF4J 1 lacks: with SLF4J 1, this class is not loaded. */
+    /** Uses classes and methods that SLF4J 1 lacks: with SLF4J 1, this class is not loaded. */
     private static final class Fluent {
         static void append(Line line, ILoggingEvent event) {
             List<KeyValuePair> pairs = event.getKeyValuePairs();
