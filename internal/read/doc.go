@@ -1,12 +1,12 @@
 // Package read reads back everything that was persisted:
 //
-//	Source → cut.Lines → clock.Dating → the reader's own
+//	Source → cut.Lines → clock.Dating → the reader's own package
 //
 // A [Source] follows the segments of one stream, or decodes a file that no sidecar wrote. It
 // reports each part that it could not read as a [Loss], which ends the line before it. A
 // [clock.Dating] says what each line is, when it was written, and whether that time is in the
-// requested window. The sinks use it too, since they read in the same way, except that they
-// keep a cursor. Each further step has its own package:
+// requested window. The sinks use a Dating too: they read in the same way, except that they keep
+// a cursor. Each reader has its own package:
 //
 //   - cat: `ullage logs`: find, merge, filter, print
 //   - check: `ullage check`: is the copy complete?

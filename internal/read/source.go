@@ -44,7 +44,7 @@ type pulled struct {
 type parked struct {
 	frame int    // bytes of the frame that was read last
 	kept  []byte // bytes of the frame that were not used yet
-	again int    // bytes of the frame up to the end of kept; they will be read again
+	again int    // bytes of the frame up to the end of kept; they are skipped when the frame is read again
 }
 
 // Follow reads the segments in dir or, if files is not nil, those files: see
@@ -95,7 +95,7 @@ func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, 
 // Opened reports whether there is something to read.
 func (s *Source) Opened() bool { return s.follower != nil || s.decoded != nil }
 
-// Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more for now. It
+// Read feeds Lines with the next bytes. The error is [io.EOF] if there are no more bytes for now. It
 // is a [*Loss] if bytes are missing at this place: Lines then first returns the end of the line
 // before the loss.
 func (s *Source) Read() error {
@@ -128,7 +128,7 @@ func (s *Source) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.again == 0 { // otherwise, its segment and its times were already processed when it was first read
+		if s.again == 0 { // otherwise, the frame was read before, and its segment and times were processed then
 			if loss := s.enter(s.follower.Segment()); loss != nil {
 				s.ahead = &pulled{raw: raw}
 				return nil, loss
@@ -175,7 +175,7 @@ func (s *Source) pull() ([]byte, error) {
 // segment.
 func (s *Source) enter(seg segment.Info) *Loss {
 	if seg.Name == s.at {
-		return nil // this is so for most frames, and cheaper to find out than by parsing the name
+		return nil // true for most frames, and cheaper to find out than by parsing the name
 	}
 	s.at = seg.Name
 	named, ok := segment.ParseName(seg.Name) // not seg.Seq: a follower of files numbers the files by their position

@@ -47,7 +47,7 @@ func (r *Reader) zstdFrame() (raw []byte, n int, err error) {
 
 // zstdLength computes the length of the frame at the beginning of the window from its
 // header and the header of each block (RFC 8878, 3.1.1). It reads the whole frame.
-// skip reports a skippable frame. The error is io.EOF if the file ends before the frame.
+// skip reports a skippable frame. The error is io.EOF if the file ends within the frame.
 func (w *window) zstdLength() (n int, skip bool, err error) {
 	if err := w.need(zstd.HeaderMaxSize); err != nil && err != io.EOF {
 		return 0, false, err

@@ -51,7 +51,7 @@ type FollowOptions struct {
 
 // Follower reads the segments of one stream in order, and then the bytes that are appended.
 // Meanwhile the writer may create segments, retention may delete segments, and a restart of the
-// writer cuts off uncommitted bytes and appends them again in other frames, perhaps in another
+// writer may cut off uncommitted bytes and append them again in other frames, perhaps in another
 // segment. Even so, Next returns each raw byte once.
 //
 // A Follower starts no goroutine, never waits, and holds one frame and a bounded
@@ -77,7 +77,7 @@ type Follower struct {
 	stuck     bool   // cur cannot be read
 	rewound   bool   // cur was read beyond its place
 	retired   bool   // cur was deleted, and not by a restart
-	unread    bool   // ... and may have had more
+	unread    bool   // cur was retired and may have had bytes that were not read
 }
 
 // OpenFollower follows the segments in dir, the directory of one stream. The
@@ -145,7 +145,7 @@ func (f *Follower) Next() ([]byte, error) {
 // Segment describes the segment that was read last. Its Size is from the last look.
 func (f *Follower) Segment() Info { return f.cur.seg }
 
-// Frame is where the bytes are that the last call of Next returned.
+// Frame is the position of the bytes that the last call of Next returned.
 type Frame struct {
 	Begin, End int64 // bytes on disk, in the segment that was read last
 	Raw        int64 // raw bytes of the segment that were read up to End
@@ -202,8 +202,8 @@ const followAhead = 64
 
 // listing finds the segments that a Follower reads.
 type listing struct {
-	dir    string // of a stream,
-	files  []Info // or else these files, numbered in their order
+	dir    string // the directory of a stream
+	files  []Info // files to read instead, numbered in their order; nil: the segments in dir
 	sealed bool   // the last of the files has a successor
 }
 

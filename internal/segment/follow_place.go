@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	headBytes  = 256     // of a segment's raw bytes are remembered,
-	checkBytes = 64      // and of its bytes on disk
-	mostEnds   = 32      // frames whose ends are remembered
+	headBytes  = 256     // how many of the first raw bytes of a segment are remembered
+	checkBytes = 64      // how many of the bytes on disk before a place are remembered
+	mostEnds   = 32      // the most frames whose ends are remembered
 	maxRaw     = 1 << 60 // so that the sum of a few such numbers never overflows
 )
 
@@ -25,15 +25,15 @@ type Place struct {
 
 	check []byte // the last of the bytes on disk, which distinguish this place from others
 	head  []byte // the first of the raw bytes
-	done  bool   // it is read to its end
+	done  bool   // the segment was read to its end
 }
 
 // place is a Place in a segment that is known.
 type place struct {
 	Place
-	seg  Info  // by the last look
-	from int64 // reading begins here
-	gone bool  // it was deleted
+	seg  Info  // as of the last look
+	from int64 // the offset where reading of the segment began
+	gone bool  // the segment was deleted
 	ends []frameEnd
 }
 
@@ -85,7 +85,7 @@ func (p *place) advance(offset int64, raw, disk []byte) {
 }
 
 // back goes back to the newest end of a frame that the file still has, or else to the
-// beginning. It returns the bytes that were read after that.
+// beginning. It returns the bytes that were read after that place.
 func (p *place) back(file *os.File) repeated {
 	for n := len(p.ends); n > 0; n-- {
 		e := p.ends[n-1]
@@ -229,7 +229,7 @@ func (r *repeat) strip(raw []byte) []byte {
 			return raw
 		}
 		n := min(b.raw, int64(len(raw)))
-		b.head = b.head[min(int(n), len(b.head)):] // a frame may be shorter
+		b.head = b.head[min(int(n), len(b.head)):] // this frame may be shorter than the head
 		b.raw -= n
 		raw = raw[n:]
 	}

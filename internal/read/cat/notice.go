@@ -10,20 +10,20 @@ import (
 
 const (
 	pollEvery  = 200 * time.Millisecond
-	noticeRest = 10 * time.Millisecond // the shortest time from an event to the pass that answers it
-	restShare  = 20                    // and that time as a multiple of the duration of the last pass, up to pollEvery
-	maxNoticed = 256                   // directories; more of them are only polled
+	noticeRest = 10 * time.Millisecond // the shortest rest between a change and the pass that prints it
+	restShare  = 20                    // the rest as a multiple of the duration of the last pass, at most pollEvery
+	maxNoticed = 256                   // the most directories that are watched; the others are only polled
 )
 
 // notice reports to a follower at once that something in the directories that it reads has changed. Where the kernel
-// has no events (on a network file system, no inotify instance left), only the poll finds what was appended.
+// reports no events (on a network file system, or if no inotify instance is left), only the poll finds appended lines.
 type notice struct {
 	watcher *fsnotify.Watcher // nil: there are no events
 	changed chan struct{}     // holds at most one value, however many events there were
 	poll    *time.Ticker
 }
 
-// newNotice returns a notice that polls with the given interval. Without events, it does nothing else.
+// newNotice returns a notice that polls with the given interval. If events is false, it only polls.
 func newNotice(every time.Duration, events bool) *notice {
 	n := &notice{changed: make(chan struct{}, 1), poll: time.NewTicker(every)}
 	if !events {
@@ -68,8 +68,8 @@ func (n *notice) close() {
 	}
 }
 
-// watch watches the first maxNoticed of dirs, which are sorted, and stops watching all others. What was written before a
-// new watch is found by another pass.
+// watch watches the first maxNoticed of dirs, which are sorted, and stops watching all others. Each new
+// watch causes another pass, which finds what was written before the watch began.
 func (n *notice) watch(dirs []string) {
 	if n.watcher == nil {
 		return

@@ -50,8 +50,8 @@ type Printer struct {
 // memory records what the series hold in memory.
 type memory struct {
 	open    []*series // at most maxOpen
-	keep    int       // bytes that a series may keep when it is parked,
-	keepAll int       // and all series together
+	keep    int       // the most bytes that one parked series may keep
+	keepAll int       // the most bytes that all parked series may keep together
 	indexed int       // bytes of all seek files
 }
 
@@ -188,7 +188,7 @@ func (p *Printer) series() []*series {
 	return all
 }
 
-// end prints the lines that are incomplete, and closes all files.
+// end prints the incomplete lines and closes all files.
 func (p *Printer) end() error {
 	var errs []error
 	for _, s := range p.series() {

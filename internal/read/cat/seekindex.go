@@ -6,8 +6,8 @@ import "github.com/ullage/ullage/internal/segment/seek"
 // without a seek file.
 const indexAll = 8 << 20
 
-// seekIndex is the seek file of a stream. For the zero value, the file has not been looked
-// for yet.
+// seekIndex is the seek file of a stream. The zero value means that the file has not been
+// looked for yet.
 type seekIndex struct {
 	*seek.Index
 	looked bool

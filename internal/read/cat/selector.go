@@ -22,16 +22,16 @@ type selector struct {
 // line is what is known about a line.
 type line struct {
 	clock.Line
-	lost *gap       // lines are missing here; if there is no marker, it is set only for a list
-	mark *mark.Mark // the line is this mark; set only for a list
+	lost *gap       // lines are missing here; without a marker, it is set only if gaps or marks are listed
+	mark *mark.Mark // the line is this mark; set only if marks are listed
 }
 
 func newSelector(cfg Config, stream string) *selector {
 	return &selector{cfg: cfg, marks: stream == mark.Stream, dates: clock.Dating{Class: cfg.Formats.Classifier(stream), Window: cfg.window(), Timed: cfg.timed()}}
 }
 
-// take reports whether a piece passes. Pieces must be passed in order. rest is the known text
-// that follows.
+// take reports whether a piece passes. Pieces must be passed in order. rest is the
+// following text that has already been read.
 func (s *selector) take(p cut.Piece, rest []byte) bool {
 	if p.First {
 		s.passes = s.decide(p.Head(), rest)
@@ -61,7 +61,7 @@ func (s *selector) decide(head, rest []byte) bool {
 	return level >= s.cfg.Level && l.Inside
 }
 
-// findMark reports whether a line is a mark in the window. Figures are for programs, so they are no rows of a table.
+// findMark reports whether a line is a mark in the window. Figures are meant for programs, so only JSON has them.
 func (s *selector) findMark(head []byte) bool {
 	m, ok := mark.Parse(head)
 	if !ok || !s.line.Inside || !s.cfg.matches(mark.Stream) && !m.Concerns(s.cfg.matches) || m.Kind == mark.JVMFigures && !s.cfg.JSON {

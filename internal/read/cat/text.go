@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 )
 
-// readError adds the path to an error, unless the error already has it.
+// readError returns an error with the path. A path that err already has is not repeated.
 func readError(path string, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", printable.Name(path), reason(err))
 }

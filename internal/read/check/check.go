@@ -76,14 +76,14 @@ func (c Config) Names(dir string) ([]string, error) {
 	return nil, nil
 }
 
-// mayHoldSegments also returns true for a directory that cannot be read: that is a finding.
+// mayHoldSegments also returns true for a directory that cannot be read, so that the check reports it.
 func mayHoldSegments(dir string) bool {
 	segs, err := segment.List(dir)
 	return err != nil || len(segs) > 0
 }
 
-// Streams checks the named streams of dir, one after the other. An error is that of ctx or
-// of the receiver: an error in a stream is in its result.
+// Streams checks the named streams of dir, one after the other. The error is that of ctx
+// or of the receiver. An error in a stream is part of the stream's result.
 func Streams(ctx context.Context, dir string, names []string, cfg Config, to Receiver) (Total, error) {
 	total := Total{Complete: true}
 	lack, err := cfg.lack(ctx, dir)
@@ -137,8 +137,8 @@ func (c Config) size(dir string, names []string) (bytes int64) {
 	return bytes
 }
 
-// lack returns which lines in the window and in the streams to be checked the copy in dir
-// lacks. It must be called before anything is read, so that all other lines are read.
+// lack describes the lines that the copy in dir still lacks, in the window and in the streams to
+// be checked. It must be called before anything is read: all other lines are then in the copy.
 func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
 	dest, stream, ok := owner.Of(dir)
 	if !ok {

@@ -19,7 +19,7 @@
 //
 // # Times
 //
-// The time of a record is its date. A record without a date has the start of the JVM's run plus its uptime; the start
-// is estimated as in all readers; see package clock. A further line of a message has the time of its first line. For
-// a stream without times, the times of its segments are used.
+// The time of a record is its date or, without a date, the start of the JVM's run plus the record's uptime. All readers
+// estimate that start in the same way; see package clock. A further line of a message has the time of the message's
+// first line. For a stream without times, the times of its segments are used.
 package check

@@ -27,7 +27,7 @@ type Counts struct {
 
 	Shortened uint64 `json:"shortened,omitempty"` // records of an application that were too long, see ul.AppendShortened
 
-	// JVMCutSeconds is the total time at these places for which the JVM's log has no lines.
+	// JVMCutSeconds is the total time for which the JVM's log has no lines at the places of JVMCuts.
 	JVMCutSeconds float64 `json:"jvmCutSeconds,omitempty"`
 }
 

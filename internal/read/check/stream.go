@@ -24,7 +24,7 @@ type stream struct {
 
 	source read.Source
 	dates  clock.Dating
-	take   func(head, rest []byte) // receives the beginning of each line, and the known text that follows
+	take   func(head, rest []byte) // receives the beginning of each line, and the following text that has been read
 	cuts   ul.Cuts
 	run    Run
 	jvm    int // the number of the last line's run; 0: unknown
@@ -125,13 +125,13 @@ func (s *stream) unreadable(err error) {
 	s.out.Error = err.Error()
 }
 
-// line counts the line that begins with head. rest is the known text that follows.
+// line counts the line that begins with head. rest is the following text that has already been read.
 func (s *stream) line(head, rest []byte) {
 	l := s.dates.Line(head, rest)
 	if g := l.Gap; g != nil {
 		if l.Inside {
 			s.run.gap(*g)
-			// This is the time of the sidecar's clock, not a date in the log: lines may have been
+			// This time is from the sidecar's clock, not from a date in the log: lines may have been
 			// dropped long after the JVM wrote them.
 			s.run.span(g.First, true)
 		}

@@ -16,13 +16,13 @@ const (
 	// MaxBytes bounds all parts of an archive together, before compression.
 	MaxBytes = 64 << 20
 
-	maxPart  = 8 << 20  // of each part but lines
-	maxShown = 32 << 10 // of a part on the index page
-	maxText  = 500      // of one thing that is missing, and of another short text
-	maxLacks = 1000     // things that are missing
+	maxPart  = 8 << 20  // bytes of each part other than lines
+	maxShown = 32 << 10 // bytes of a part that the index page shows
+	maxText  = 500      // bytes of an entry of Lacks, or of another short text
+	maxLacks = 1000     // entries of Lacks
 )
 
-// The names of the parts that the index page shows, and of those with which Remake does more than to copy them.
+// The names of the parts that the index page shows, and of the parts that Remake does not simply copy.
 const (
 	CheckText    = "check.txt"
 	MarksText    = "marks.txt"
@@ -38,7 +38,7 @@ type Manifest struct {
 	Version string    `json:"version"` // of ullage
 	Made    time.Time `json:"made"`
 	Since   time.Time `json:"since"` // the beginning of the window
-	Until   time.Time `json:"until"` // and its end
+	Until   time.Time `json:"until"` // the end of the window
 
 	// Lacks names what is missing, in the durable copy or in the archive. Empty: the archive has every line of the
 	// window.
@@ -53,7 +53,7 @@ type Part struct {
 	About   string `json:"about"`
 	Bytes   int64  `json:"bytes"`              // in the archive, before compression
 	Cut     int64  `json:"cutBytes,omitempty"` // bytes for which there was no room
-	Problem string `json:"problem,omitempty"`  // why the part is not whole; empty: it is, except for Cut
+	Problem string `json:"problem,omitempty"`  // why the part is incomplete; empty: it lacks at most the bytes of Cut
 }
 
 // Archive writes an archive. Its methods return only errors of the output, and are not safe for concurrent use.
@@ -79,13 +79,13 @@ func (a *Archive) Lack(format string, args ...any) {
 	}
 }
 
-// Add adds a part, which the function write writes. About says what it is, for the index page. If write returns an
-// error, the part has what was written before, and says so.
+// Add adds a part, which the function write writes. about says on the index page what the part is. If write returns
+// an error, the part holds what was written until then, and its Problem is the error.
 func (a *Archive) Add(name, about string, write func(io.Writer) error) error {
 	return a.add(Part{Name: name, About: about}, maxPart, func(w io.Writer) (int64, error) { return 0, write(w) })
 }
 
-// add adds a part of at most that many bytes. Write also returns how many bytes it left out itself.
+// add adds a part with at most the given number of bytes. write also returns how many bytes it left out itself.
 func (a *Archive) add(p Part, most int64, write func(io.Writer) (int64, error)) error {
 	out, err := a.create(p.Name)
 	if err != nil {
@@ -162,7 +162,7 @@ type bounded struct {
 	to   io.Writer
 	left int64 // bytes that may still be passed on
 	n    int64 // bytes that were passed on
-	cut  int64 // bytes that were not
+	cut  int64 // bytes that were not passed on
 	err  error // of the output
 	kept []byte
 }

@@ -9,18 +9,19 @@
 //
 // # Bounds
 //
-// All parts together have at most [MaxBytes] before compression. The lines come last and share what is left: streams
-// with few lines are whole, and the others lack their oldest lines. An [Archive] holds in memory the beginnings of the
-// parts that the index page shows, and no other part.
+// All parts together have at most [MaxBytes] before compression. The lines come last and share the remaining bytes:
+// streams with few lines are complete, and the others lack their oldest lines. An [Archive] holds in memory the
+// beginnings of the parts that the index page shows, and no other part.
 //
 // # Secrets
 //
-// Of what a JVM or its crash report prints about its own command line, only what [mark.Flags] returns is in the lines,
-// and no values of environment variables. Files of the compiler, which have all system properties or constants of the
-// application, are left out. The application's own lines are as the application wrote them.
+// The log and the crash report of a JVM may print the JVM's command line and its environment. The archive shows only
+// the main class and what [mark.Flags] returns of the command line, and no values of environment variables. Files of
+// the compiler, which contain all system properties or constants of the application, are left out. The application's
+// own lines are as the application wrote them.
 //
 // # A container's archive
 //
-// In a container, a tenant decides what runs. So the kubectl plugin uses neither the pages of an archive that comes
-// from there nor its file names: [Remake] makes the archive again and reads the parts only as data.
+// A tenant decides what runs in a container. So the kubectl plugin uses neither the pages nor the file names of an
+// archive that comes from a container: [Remake] makes the archive again and reads the parts only as data.
 package incident

@@ -14,11 +14,11 @@ import (
 type Stream struct {
 	Name string
 
-	// Print prints its lines of the window. It is called twice, and must print the same both times.
+	// Print prints the lines of the stream in the window. It is called twice and must print the same both times.
 	Print func(io.Writer) error
 
-	bytes int64 // that are printed, without secrets
-	share int64 // that may be in the archive
+	bytes int64 // bytes that Print prints, without secrets
+	share int64 // bytes of the stream that may be in the archive
 }
 
 // kept reports whether the lines of the stream may be in an archive.
@@ -27,7 +27,7 @@ func (s *Stream) kept() bool {
 	return kind == naming.KindLog || kind == naming.KindCrash
 }
 
-// Lines adds the lines of each stream as a part. Add nothing after it.
+// Lines adds the lines of each stream as a part. No part may be added after that.
 func (a *Archive) Lines(streams []Stream) error {
 	for i := range streams {
 		if s := &streams[i]; s.kept() {
@@ -56,8 +56,8 @@ func (a *Archive) Lines(streams []Stream) error {
 	return nil
 }
 
-// divide sets the share of each stream. A stream that needs no more than an equal part of what is left gets all that
-// it needs.
+// divide sets the share of each stream. A stream that needs no more than an equal part of the remaining bytes gets
+// all the bytes that it needs.
 func divide(streams []Stream, left int64) {
 	var order []*Stream
 	for i := range streams {

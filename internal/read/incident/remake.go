@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// MaxArchive bounds an archive in bytes: parts that cannot be compressed, pages, and names.
+// MaxArchive bounds the bytes of an archive. It leaves room for parts that cannot be compressed, pages, and names.
 const MaxArchive = MaxBytes + 16<<20
 
 // maxElements bounds the memory of a decoded manifest, see package untrusted.
@@ -22,8 +22,8 @@ const maxElements = 64 << 10
 // partName matches the names of parts that are copied. No browser runs their content.
 var partName = regexp.MustCompile(`^(lines/)?[A-Za-z0-9._%+=@&$~-]{1,640}\.(txt|json)$`)
 
-// Remake writes an archive with the data of another one, which is untrusted, and with pages that are made here. Of
-// names where the other archive comes from.
+// Remake writes an archive with the data of another archive, which is untrusted, and with pages that are made here.
+// of says where the other archive comes from.
 func Remake(w io.Writer, from io.ReaderAt, size int64, of string) error {
 	in, err := zip.NewReader(from, size)
 	if err != nil {
@@ -44,7 +44,8 @@ func Remake(w io.Writer, from io.ReaderAt, size int64, of string) error {
 			return err
 		}
 	}
-	// The list of the other archive has all that it lacks. The pages that are made here may leave less room.
+	// m.Lacks lists everything that the other archive lacks. The pages that are made here may leave less room for the
+	// parts, so own may have further entries.
 	own := a.manifest.Lacks
 	a.manifest.Lacks = nil
 	for _, text := range slices.Concat(m.Lacks, slices.DeleteFunc(own, func(text string) bool { return slices.Contains(m.Lacks, text) })) {
@@ -53,8 +54,8 @@ func Remake(w io.Writer, from io.ReaderAt, size int64, of string) error {
 	return a.Close()
 }
 
-// copy adds a part of another archive, or makes it again if it is a report. left is how many bytes of parts an archive
-// may still have.
+// copy adds a part of another archive, or makes it again if it is a report. left is how many more
+// bytes the parts of the other archive may have.
 func (a *Archive) copy(in *zip.Reader, p Part, left *int64) error {
 	p.About = printable.Text(p.About, maxText)
 	has := func(name string) bool {
@@ -75,7 +76,7 @@ func (a *Archive) copy(in *zip.Reader, p Part, left *int64) error {
 			return err
 		}
 		return a.Report(r)
-	case p.Bytes == 0 && p.Problem != "": // it was left out
+	case p.Bytes == 0 && p.Problem != "": // the part was left out
 		a.note(Part{Name: p.Name, About: p.About, Problem: p.Problem})
 		return nil
 	}

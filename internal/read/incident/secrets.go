@@ -23,28 +23,28 @@ const (
 	environment = "Environment Variables:"
 )
 
-// commandLines begin what HotSpot prints about the command line of a JVM: with -Xlog:arguments, in a crash report, at
-// the beginning of a log of JDK 8, and where it picks up JAVA_TOOL_OPTIONS.
+// commandLines are the texts after which HotSpot prints the command line of a JVM: with -Xlog:arguments, in a crash
+// report, at the beginning of a log of JDK 8, and where HotSpot reports that it picked up JAVA_TOOL_OPTIONS.
 var commandLines = []string{jvmArgs, javaCommand, "Command Line: ", "CommandLine flags: ", "_OPTIONS: "}
 
-// afterCommand begin lines that are not a part of the command line before them.
+// afterCommand are the beginnings of lines that may follow a command line but are not a part of it.
 var afterCommand = []string{"java_class_path (initial): ", "Launcher Type: ", environment}
 
-// maxHidden bounds how many lines belong to a command line with line ends in it, or to an environment.
+// maxHidden bounds how many lines belong to a command line whose arguments contain line ends, or to an environment.
 const maxHidden = 1000
 
-// filter passes on lines without what HotSpot prints about secrets, and without the oldest.
+// filter passes on lines. It replaces secrets that HotSpot prints and leaves out the oldest lines.
 type filter struct {
 	to    io.Writer
 	crash bool  // the lines are those of a crash report
-	skip  int64 // whole lines are skipped until there were as many bytes
+	skip  int64 // bytes to skip at the beginning, rounded up to whole lines
 
 	lines   cut.Lines
-	hides   int   // further lines that may have secrets
-	environ bool  // these are of an environment, which an empty line ends
-	hidden  bool  // the line has some, and something else was passed on
-	drops   bool  // the line is skipped
-	bytes   int64 // of all lines, without secrets
+	hides   int   // number of further lines that may have secrets
+	environ bool  // these lines are part of an environment, which ends at an empty line
+	hidden  bool  // the current line has secrets, and another text was passed on in its place
+	drops   bool  // the current line is skipped
+	bytes   int64 // bytes of all lines, without secrets
 	skipped int64
 }
 
@@ -52,7 +52,7 @@ func newFilter(to io.Writer, stream string, skip int64) *filter {
 	return &filter{to: to, crash: naming.KindOf(stream) == naming.KindCrash, skip: skip}
 }
 
-// print passes on all that a function prints.
+// print passes on everything that the function prints.
 func (f *filter) print(print func(io.Writer) error) error {
 	err := print(f)
 	f.lines.End()
@@ -65,7 +65,7 @@ func (f *filter) Write(p []byte) (int, error) {
 	return len(p), f.drain()
 }
 
-// drain passes on the lines that are there.
+// drain passes on the lines that have been received.
 func (f *filter) drain() error {
 	for p, ok := f.lines.Next(); ok; p, ok = f.lines.Next() {
 		text := p.Text
@@ -90,7 +90,7 @@ func (f *filter) drain() error {
 	return nil
 }
 
-// shown returns what is shown in place of a line with secrets, and whether it is one.
+// shown returns the text to show in place of a line that may have secrets, and whether it may have any.
 func (f *filter) shown(line []byte) (string, bool) {
 	if key, at := commandIn(line); at >= 0 {
 		begin, args := string(line[:at]), string(line[at+len(key):])
@@ -100,7 +100,7 @@ func (f *filter) shown(line []byte) (string, bool) {
 		}
 		f.hides = 0
 		if (key == javaCommand || key == jvmArgs) && (begin == "" || strings.HasSuffix(begin, "] ")) {
-			f.hides, f.environ = maxHidden, false // HotSpot has printed it, and an argument may have line ends
+			f.hides, f.environ = maxHidden, false // HotSpot itself printed this line, and an argument may contain line ends
 		}
 		return begin + key + shown, true
 	}
@@ -129,7 +129,7 @@ func commandIn(line []byte) (key string, at int) {
 }
 
 // ends reports whether a line is not a part of the command line or of the environment before it. An argument may
-// have an empty line in it, or one that begins with a bracket, but none that looks like a record.
+// contain an empty line or a line that begins with a bracket, but a line that looks like a record is taken for one.
 func (f *filter) ends(line []byte) bool {
 	if f.environ {
 		return len(line) == 0
@@ -154,8 +154,8 @@ func withoutSecrets(r *view.Report) *view.Report {
 	return &c
 }
 
-// around returns what is shown of lines before or after a stop. A line that no record begins with may be the rest of
-// an argument whose beginning is not among them.
+// around returns the texts to show for the lines before or after a stop. A line that does not begin with a record is
+// left out: it may be the rest of an argument that began before these lines.
 func around(lines []string) []string {
 	var f filter
 	var all []string

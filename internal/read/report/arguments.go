@@ -12,8 +12,8 @@ import (
 const argumentsTag = "arguments"
 
 // arguments reads the command line that a JVM logs at the beginning of its run with -Xlog:arguments.
-// In JDK 25 it is the first message, in JDK 17 it is not. JDK 8 always logs it. The zero value has
-// read nothing.
+// The command line is the first message in JDK 25, but not in JDK 17. JDK 8 always logs it. The zero
+// value has read nothing.
 type arguments struct {
 	tag   *view.Share // the lines with the tag arguments; nil: there was none
 	flags string      // flags of the run that begins next

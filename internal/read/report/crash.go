@@ -25,7 +25,7 @@ type crashes struct {
 
 	found uint64     // number of reports up to the current line
 	last  view.Crash // the crash to which the current line belongs
-	at    time.Time  // when it happened
+	at    time.Time  // when that crash happened
 	more  bool       // the current line may continue the reason
 }
 

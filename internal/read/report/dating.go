@@ -23,11 +23,11 @@ import (
 type dating struct {
 	lines    clock.Dating
 	segments bool        // the stream consists of segments
-	now      pause.Clock // of the last record, unless that record is held
+	now      pause.Clock // the time of the last record, unless that record is held
 	held     []byte      // the beginning of the last record; empty: its time has been read
 	dated    bool        // a record has been held
 	written  time.Time   // the last write of the file; zero: the stream consists of segments
-	shown    pause.Clock // of the last record in the window
+	shown    pause.Clock // the time of the last record in the window
 	untimed  uint64      // records left out of a window because their time is unknown
 }
 
@@ -109,8 +109,8 @@ func (d *dating) line(head []byte) (ul.Class, *ul.Gap, bool) {
 // decorations is how many bytes of a line are kept so that its decorations can be read.
 const decorations = 1 << 10
 
-// showsDate reports whether a record begins, in a bracket or as a stamp of JDK 8, with text
-// that package clock would accept if it is a date.
+// showsDate reports whether a record seems to begin, in a bracket or as a stamp of JDK 8, with a
+// date that package clock would accept.
 func showsDate(line []byte) bool {
 	if len(line) > 0 && line[0] == '[' {
 		line = line[1:]

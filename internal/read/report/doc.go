@@ -9,8 +9,8 @@
 // Two kinds of streams are not logs: the marks of a sidecar, which become bands, and crash reports, which become
 // [view.Crash].
 //
-// If [Config.Logs] is set, the logs themselves are not read. The marks of their sidecars have sums of what they show,
-// which are used only if they are about all of the logs, exactly once.
+// If [Config.Logs] is set, the logs themselves are not read. Instead, the report uses sums that the sidecars of the
+// logs recorded in their marks, but only if these sums cover all of the logs exactly once.
 //
 // # Memory
 //

@@ -11,17 +11,17 @@ import (
 	"github.com/ullage/ullage/internal/segment/clock"
 )
 
-// ErrUnmarked is returned if the marks of a sidecar do not say what its logs show.
+// ErrUnmarked is returned if the marks of a sidecar do not cover all of its logs.
 var ErrUnmarked = errors.New("the marks are not about all of the log")
 
-// tolerance is by how much figures may begin after a log, end before the last segment of it begins, or reach beyond the
-// window.
+// tolerance is how much later than a log its figures may begin, how much earlier than the log's last segment they may
+// end, and how far they may reach beyond the window.
 const tolerance = pause.FiguresTime + 2*time.Minute
 
 // maxFigured bounds the number of streams with figures in one directory.
 const maxFigured = 64
 
-// figures takes the marks of what logs showed, and finds out whether they are about all of these logs.
+// figures receives the marks that have the figures of logs and finds out whether they cover all of these logs.
 type figures struct {
 	cfg  Config
 	sum  *sum.Sum
@@ -32,14 +32,14 @@ func newFigures(cfg Config, s *sum.Sum) *figures {
 	return &figures{cfg: cfg, sum: s, dirs: map[string]*figuresOf{}}
 }
 
-// of returns what a directory's stream of marks has.
+// of returns an entry for the figures in a directory's stream of marks.
 func (f *figures) of(dir string) *figuresOf {
 	one := &figuresOf{dir: dir, all: f, ends: map[string]time.Time{}}
 	f.dirs[dir] = one
 	return one
 }
 
-// cover returns an error if the marks are not about all of the logs that may be in the window.
+// cover returns an error if the marks do not cover all of the logs that may be in the window.
 func (f *figures) cover() error {
 	for dir, logs := range f.cfg.Logs {
 		one := f.dirs[dir]
@@ -65,16 +65,16 @@ func (f *figures) cover() error {
 
 func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// figuresOf is what one sidecar's marks say.
+// figuresOf holds the figures from the marks in one directory.
 type figuresOf struct {
 	dir        string
 	all        *figures
-	ends       map[string]time.Time // of the last figures of each stream: the next ones begin there
+	ends       map[string]time.Time // the end of the last figures of each stream: the next figures must begin there
 	begin, end time.Time            // of all figures that are in the window
-	lacks      string               // why the marks are not about all of the log
+	lacks      string               // why the marks do not cover all of the log
 }
 
-// see takes any mark. Between two sidecars, lines may be in no figures, or in figures of both.
+// see receives every mark. Where one sidecar follows another, a line may be in the figures of neither or of both.
 func (f *figuresOf) see(k mark.Mark) {
 	switch k.Kind {
 	case mark.SidecarStarted:

@@ -61,7 +61,7 @@ const headBytes = 64 << 10
 // open makes a source read the file. The file is decoded according to its suffix or, if it has
 // none, to its first bytes.
 func (f *file) open(s *read.Source) error {
-	in, err := untrusted.OpenFile(nil, f.path, unix.O_RDONLY, 0) // refuses another kind of file in its place
+	in, err := untrusted.OpenFile(nil, f.path, unix.O_RDONLY, 0) // fails if a file of another kind is there now
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}

@@ -198,9 +198,9 @@ func streamName(name string) string {
 	return name
 }
 
-// sort sorts the files of a rotated set into the order of their lines. Two files are
-// compared by their first dates. If one has no date, they are compared by their first
-// uptimes; if one has no uptime either, by their times of last write.
+// sort sorts the files of a rotated set into the order of their lines. The files
+// are compared by their first dates. If any file has no date, all are compared by their first
+// uptimes; if any file has no uptime either, by their times of last write.
 func (in *input) sort() {
 	slices.SortStableFunc(in.segs, func(a, b segment.Info) int { return compare(a.Seq, b.Seq) })
 	if len(in.files) < 2 {

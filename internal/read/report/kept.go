@@ -10,7 +10,7 @@ import (
 const (
 	keptEvents  = 64  // number of lines with events that are kept for the longest stops; see [view.KeptBytes]
 	recentLines = 512 // number of last lines that are kept: a stop may be reported long after its lines
-	around      = 2   // lines before and after those of a stop
+	around      = 2   // number of lines to keep before a stop's own lines, and as many after them
 )
 
 // kept holds the lines of a stream that may be listed with a stop: the lines with events, and
@@ -18,7 +18,7 @@ const (
 type kept struct {
 	events [keptEvents]keptLine
 	n      int                   // number of lines with events so far
-	recent [recentLines]keptLine // by their number
+	recent [recentLines]keptLine // the last lines, by their number modulo recentLines
 	last   uint64                // the number of the current line
 	open   []following
 }

@@ -128,8 +128,8 @@ func (m *marks) raise(from mark.Mark, end time.Time) {
 }
 
 // saved adds the band of the withheld lines that were saved: the lines that were held when the
-// mark was written, and the lines read until the end. If the mark lacks a bound, the time of
-// the mark is used.
+// mark was written, and the lines read after that, until the time that the mark gives. If the
+// mark lacks the beginning or the end, the time of the mark is used.
 func (m *marks) saved(k mark.Mark) {
 	begin, end := k.Time, k.Time
 	if t, err := time.Parse(ul.TimeLayout, k.Get("from")); err == nil && t.Before(begin) {

@@ -28,9 +28,9 @@ type Config struct {
 	// Zero: ten minutes.
 	SizingWindow time.Duration
 
-	// Logs, if not nil, says that the report is about logs that are not read, by the marks of their sidecars. It has, for
-	// each directory with a stream of marks, when the first and the last segment of its logs were begun that may be in the window.
-	// If the marks are not about all of that time, the error is [ErrUnmarked].
+	// Logs, if not nil, means that the logs themselves are not read: the report is made from the marks of their
+	// sidecars. For each directory with a stream of marks, Logs has the beginning of the first and of the last segment
+	// of its logs that may be in the window. If the marks do not cover the time between, the error is [ErrUnmarked].
 	Logs map[string]clock.Window
 
 	// Progress, if not nil, is called now and then with how many of the bytes on disk have
@@ -189,7 +189,7 @@ func (st *stream) readAll(ctx context.Context, enter func(raw []byte)) error {
 	return nil
 }
 
-// lines passes on the lines that the source has, and only the beginnings of long lines.
+// lines passes on the lines that the source has. Of a long line, it passes on only the beginning.
 func (st *stream) lines() {
 	for p := range st.source.Lines.Heads() {
 		st.take(p)
@@ -250,7 +250,7 @@ func (st *stream) meet(loss *read.Loss) {
 	}
 }
 
-// unreadable records a file that cannot be read, at all or to its end.
+// unreadable records a file or directory that cannot be read completely.
 func (st *stream) unreadable(path string, err error) {
 	st.sum.Problem(view.ProblemUnreadable, 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
 	st.runs.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err), st.runs.dates.before())

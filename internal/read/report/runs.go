@@ -32,7 +32,7 @@ func (r *runs) look() {
 }
 
 // at records a time that the log shows. A restart is noticed only at an event. So once the
-// uptime has fallen, only the first time is remembered until the next event.
+// uptime has fallen, only the first time after that is remembered until the next event.
 func (r *runs) at(c pause.Clock) {
 	if r.now == nil {
 		r.now = r.open(r.joiner.Run())
@@ -119,8 +119,8 @@ type broken struct {
 	dated      bool  // begin is a date
 }
 
-// broke records that bytes are missing after the lines read so far. The time of the last of
-// them is c. The caller has ended the last line.
+// broke records that bytes are missing after the lines read so far. c is the time of the last
+// of these lines, which the caller has ended.
 func (r *runs) broke(kind, text string, c pause.Clock) {
 	r.resume(true)
 	b := broken{kind: kind, text: text}

@@ -28,7 +28,7 @@ type stream struct {
 	take   func(cut.Piece) // receives each line, or the beginning of a long line
 	cuts   ul.Cuts
 	joiner *pause.Joiner
-	holes  uint64 // zero bytes that have already been recorded in their place
+	holes  uint64 // number of zero bytes whose place has already been recorded
 	volume volume
 	runs   runs
 	kept   kept

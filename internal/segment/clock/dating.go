@@ -50,7 +50,7 @@ func (w Window) Overlaps(first, last time.Time) bool {
 	return !last.Before(w.Since) && (w.Until.IsZero() || !first.After(w.Until))
 }
 
-// Line has what the beginning of a line shows.
+// Line is what the beginning of a line shows about the line.
 type Line struct {
 	ul.Class
 	Gap       *ul.Gap    // the gap of a marker; nil: the line is not a marker
@@ -61,10 +61,10 @@ type Line struct {
 	Record    *ul.Record // its record, if times are needed; valid until the next line. Nil: no record was read
 }
 
-// Line receives the next line: head is its beginning, and rest the known text after that. A
-// marker is not a line of the JVM, so a line without a level or a date does not inherit that of
-// a marker. A marker is inside if the time in which lines were dropped overlaps the window.
-// The result is valid until the next line.
+// Line receives the next line: head is its beginning, and rest is the text after that which has
+// already been read. A marker is not a line of the JVM, so a line without a level or a date does
+// not inherit the level or the date of a marker. A marker is inside if the time in which lines
+// were dropped overlaps the window. The result is valid until the next line.
 func (d *Dating) Line(head, rest []byte) *Line {
 	l := &d.line
 	*l = Line{}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	aheadBytes = 64 << 20 // how far ahead to look for the runs of JVMs,
-	aheadRuns  = 1024     // and for how many
+	aheadBytes = 64 << 20 // how far ahead to look for runs of JVMs
+	aheadRuns  = 1024     // how many runs to look for
 )
 
 // Stream dates the lines of the segments of one stream. For each frame the reader calls

@@ -21,7 +21,7 @@ type figures struct {
 	suspects uint64
 }
 
-// figuredKey names a run of a JVM in a stream, whose marks are in a directory.
+// figuredKey identifies a run of a JVM by its stream, the directory that has the stream's marks, and its number.
 type figuredKey struct {
 	stream, dir string
 	run         int
@@ -72,7 +72,7 @@ func (s *Sum) Figures(dir, stream string, f *pause.Figures) bool {
 	return true
 }
 
-// latest returns when each stream last had a heap.
+// latest returns, for each stream, the time of the last figures that show the heap.
 func (f *figures) latest() map[figuredKey]time.Time {
 	all := map[figuredKey]time.Time{}
 	for key, one := range f.runs {
@@ -91,7 +91,7 @@ func (f *figures) show(s *Sum) {
 	stopped := 0.0
 	latest := f.latest()
 	of := func(key figuredKey) time.Time { return latest[figuredKey{stream: key.stream, dir: key.dir}] }
-	for _, key := range slices.SortedFunc(maps.Keys(f.runs), func(a, b figuredKey) int { // the last run is of the stream with the latest heap
+	for _, key := range slices.SortedFunc(maps.Keys(f.runs), func(a, b figuredKey) int { // the stream whose heap is the latest comes last
 		return cmp.Or(of(a).Compare(of(b)), cmp.Compare(a.stream, b.stream), cmp.Compare(a.dir, b.dir), cmp.Compare(a.run, b.run))
 	}) {
 		one := f.runs[key]

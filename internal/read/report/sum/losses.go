@@ -10,7 +10,7 @@ import (
 type Losses struct {
 	Gaps, Dropped uint64 // places where the sidecar dropped lines, and the number of lines
 	Async, Cuts   uint64 // lines that JVMs dropped, and places where a full disk or tmpfs lost lines
-	Missed        uint64 // archives, according to the sidecar's marks
+	Missed        uint64 // archives that JVMs overwrote before the sidecar read them, according to its marks
 	Truncations   uint64 // of files, according to the sidecar's marks
 
 	any        bool   // the report lacks something

@@ -38,8 +38,8 @@ type model struct {
 	live      float64 // bytes of live data, at the peak
 	average   float64 // bytes of live data, on average over all old cycles
 	capacity  float64 // bytes, on average in the busiest hour
-	peak      float64 // bytes; bytes; collections may find no room in a smaller heap; 0: not known
-	old       float64 // share of the heap that is the old generation; only of Serial and Parallel
+	peak      float64 // bytes; collections found no room in a heap of up to this size; 0: all found room
+	old       float64 // share of the heap that is the old generation; only for Serial and Parallel
 	scaled    float64 // share of the time; work that decreases as the heap grows
 	fixed     float64 // share of the time; work that does not depend on the heap
 	cycles    float64 // share of the time; work of old cycles
@@ -73,8 +73,8 @@ func newModel(z *sizing, busy *spell, r *view.Run) model {
 		if m.old == 0 || !busy.advancing {
 			m.lacks = "the log does not show the old generation (-Xlog:gc*)"
 		}
-		// An object is promoted once in a heap of any size. To copy it takes as long as a full collection takes for as
-		// many live bytes.
+		// An object is promoted once, whatever the size of the heap. Copying promoted bytes takes as long as a full
+		// collection takes for the same number of live bytes.
 		if m.average > 0 {
 			copied := min(m.scaled, m.promoted*m.cycle/m.average)
 			m.scaled, m.fixed = m.scaled-copied, m.fixed+copied
@@ -85,7 +85,7 @@ func newModel(z *sizing, busy *spell, r *view.Run) model {
 		if !busy.advancing {
 			m.lacks = "the log does not show the old regions (-Xlog:gc*)"
 		}
-	default: // each cycle collects the whole heap, or young cycles between them cost the same
+	default: // each cycle collects the whole heap, or the young cycles between old cycles cost the same
 		m.scaled, m.cycles, m.cycle = m.scaled+m.cycles, 0, 0
 	}
 	return m

@@ -5,8 +5,8 @@ import "slices"
 // maxSkipped bounds the number of ranges that may still appear.
 const maxSkipped = 16
 
-// numbers finds collections that are missing from the log of one run, from the numbers of
-// collections with a pause. A single missing number may belong to a cycle without a pause, and
+// numbers finds the collections that are missing from the log of one run. It uses the numbers of
+// the collections that have a pause. A single missing number may belong to a cycle without a pause, and
 // concurrent cycles appear late. So a gap is reported only if two or more adjacent numbers
 // never appear. The zero value has seen no number.
 type numbers struct {

@@ -49,8 +49,8 @@ func (s *Sum) Report() *view.Report {
 }
 
 // throughput computes the total over the runs whose time is known. If a run mixes two JVMs,
-// there is no total: the part that was read before that became apparent says little about
-// the rest.
+// there is no total: the part that was read before the mix became apparent says little
+// about the rest.
 func (s *Sum) throughput() {
 	t := &s.out.Totals
 	for i, run := range s.out.Runs {

@@ -50,7 +50,7 @@ type spell struct {
 	cycles               cost // of old cycles, which are in neither scaled nor fixed
 	capacity             int64
 	allocated, promoted  int64
-	allocates, advancing bool // allocated and promoted are known
+	allocates, advancing bool // whether allocated and promoted are known
 }
 
 // place returns when a collection happened: the uptime if the log shows it, because the uptime
@@ -97,8 +97,8 @@ func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
 	}
 }
 
-// leaves records what a collection left in use, and reports whether the collection was an old cycle. After an old
-// cycle, no object counts as live that was garbage before the cycle.
+// leaves records what a collection left in use, and reports whether the collection was an old cycle. An object
+// that was garbage before an old cycle is not among the live data after that cycle.
 func (z *sizing) leaves(c *pause.Collection) (old bool) {
 	after, old := c.LiveData()
 	switch c.Collector {

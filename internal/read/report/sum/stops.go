@@ -5,8 +5,9 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 )
 
-// Stop counts one stop of the application. It returns its entries in the list of the longest stops
-// and in the list of the suspected stops, or nil. The caller adds the lines to them.
+// Stop counts one stop of the application. It returns the stop's entries in the list of the longest
+// stops and in the list of the suspected stops. The caller adds the lines of the log to the entries.
+// Nil: the list does not have the stop.
 func (r *Run) Stop(p *pause.Stop) (longest, suspected *view.Stop) {
 	s := r.sum
 	why := causeOf(p, s.floor)

@@ -40,7 +40,8 @@ type Sum struct {
 	times map[string]*times // by stream
 }
 
-// times are the durations of the runs of one stream, where the log shows them, and the number of all its stops.
+// times has the total duration of those runs of one stream whose duration the log shows, and the number of all stops
+// in the stream.
 type times struct {
 	span, stopped float64 // seconds
 	stops         uint64
@@ -59,8 +60,9 @@ func (s *Sum) timesOf(stream string) *times {
 	return s.times[stream]
 }
 
-// total returns the times of the streams that show stops. A stream without any may be of another output of the same JVM,
-// for example of -Xlog:class+load: it says nothing about stops. If no stream shows stops, the times are of all streams.
+// total returns the times of the streams that show stops. A stream without stops may be another log of the same JVM,
+// for example the output of -Xlog:class+load, which never shows stops. If no stream shows stops, total returns the
+// times of all streams.
 func (s *Sum) total() times {
 	var stopping, all times
 	for _, t := range s.times {
