@@ -224,7 +224,7 @@ type copied struct {
 // name gives the directory its final name.
 func (c copied) name() error {
 	if _, err := os.Lstat(c.dest); err == nil {
-		return fmt.Errorf("%w: %s is there already", handover.ErrRefused, printable.Line(c.dest))
+		return fmt.Errorf("%w: %s already exists", handover.ErrRefused, printable.Line(c.dest))
 	}
 	if err := os.Rename(c.part, c.dest); err != nil {
 		return fmt.Errorf("name the directory: %w", err)

@@ -208,7 +208,7 @@ func judgeReset(before, now *admin.Levels) verdict {
 		case j.Error != "":
 			v.waiting = append(v.waiting, j.Error)
 		default:
-			v.waiting = append(v.waiting, fmt.Sprintf("pid %d has %s yet", j.PID, j.Applied))
+			v.waiting = append(v.waiting, fmt.Sprintf("pid %d still has %s", j.PID, j.Applied))
 		}
 	}
 	if len(v.waiting) > 0 {
@@ -216,11 +216,11 @@ func judgeReset(before, now *admin.Levels) verdict {
 	}
 	if before != nil {
 		if before.App != nil && now.App == nil {
-			v.done = append(v.done, "the application's events: their own levels again, without "+before.App.Level)
+			v.done = append(v.done, "the application's events are back at their own levels, without "+before.App.Level)
 		}
 		for _, j := range before.JVMs {
 			if j.Applied != "" {
-				v.done = append(v.done, fmt.Sprintf("pid %d: its own level again, without %s", j.PID, j.Applied))
+				v.done = append(v.done, fmt.Sprintf("pid %d is back at its own level, without %s", j.PID, j.Applied))
 			}
 		}
 	}

@@ -87,11 +87,11 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		now  *admin.Levels
 		want verdict
 	}{
-		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}}},
+		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{done: []string{"pid 1 is back at its own level, without gc=debug"}}},
 		"not seen":     {&admin.Levels{Raise: raised("annotation", "gc=debug", time.Minute)}, verdict{unseen: true, waiting: []string{"the sidecar has not yet seen that the annotations are gone"}}},
-		"on the way":   {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug"}}}, verdict{waiting: []string{"pid 1 has gc=debug yet"}}},
+		"on the way":   {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug"}}}, verdict{waiting: []string{"pid 1 still has gc=debug"}}},
 		"fails":        {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug", Error: "busy"}}}, verdict{waiting: []string{"busy"}}},
-		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},
+		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{done: []string{"pid 1 is back at its own level, without gc=debug"}, failed: []string{"remade"}}},
 		"a trigger's":  {&admin.Levels{Raise: raised("trigger", "gc=debug", time.Minute)}, verdict{done: []string{"still raised to gc=debug until 12:01:00: because"}}},
 		"levels alone": {nil, verdict{done: []string{"the sidecar does not change log levels"}}},
 	} {
@@ -135,7 +135,7 @@ func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
 	if v := judgeReset(before, before); !v.unseen {
 		t.Errorf("with the raise, a reset is %+v, want unseen true", v)
 	}
-	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events: their own levels again, without com.acme=debug"}) {
+	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events are back at their own levels, without com.acme=debug"}) {
 		t.Errorf("without the raise, a reset is %+v, want the end of the raise to com.acme=debug in done", v)
 	}
 }

@@ -138,7 +138,7 @@ func (w *workload) owns(m metadata) bool {
 }
 
 // errNoPods is the error for a target without a running pod.
-var errNoPods = errors.New("no pod of it runs")
+var errNoPods = errors.New("no matching pod is running")
 
 // members returns the pods of a workload that have not ended. There is at least one.
 func (c cluster) members(ctx context.Context, t target) ([]pod, error) {

@@ -149,7 +149,7 @@ func windowFlags(fs *flag.FlagSet, since, until *time.Time, now time.Time) {
 func (c *logsConfig) setTail(text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return errors.New("it is a number of lines, from 1 up")
+		return errors.New("it must be a number of lines, at least 1")
 	}
 	c.Tail = n
 	return nil

@@ -267,7 +267,7 @@ func indexOf(found []Info, name string) int {
 }
 
 // errTorn is the damage of an incomplete frame that will not be completed.
-var errTorn = errors.New("a frame without its end")
+var errTorn = errors.New("an incomplete frame")
 
 // DamageError says that a [Follower] skipped the bytes of a segment from From to To because it
 // found no frame in them. How many raw bytes they held is unknown.

@@ -162,5 +162,5 @@ func (h *health) refusal() error {
 		return nil
 	}
 	first := slices.Min(slices.Collect(maps.Keys(h.refused)))
-	return fmt.Errorf("streams refused: %d; the others become durable: %w", len(h.refused), h.refused[first])
+	return fmt.Errorf("streams refused: %d; the other streams are unaffected: %w", len(h.refused), h.refused[first])
 }

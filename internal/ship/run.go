@@ -271,7 +271,7 @@ func (s *Shipper) undrained(why string) error {
 	if unconfirmed {
 		what += ", and the destination has not confirmed what the checkpoint claims to be durable"
 	}
-	return fmt.Errorf("not drained within %s: %s; they stay there for the next start: %s", s.cfg.DrainTimeout, what, why)
+	return fmt.Errorf("not drained within %s: %s; these bytes stay in the source for the next start: %s", s.cfg.DrainTimeout, what, why)
 }
 
 func backlogOfMarks(st admin.Status) int64 {

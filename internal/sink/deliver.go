@@ -186,7 +186,7 @@ func (w *worker) setAside(b *Batch, why *RejectedError) {
 	if err := w.aside.add(r); err != nil {
 		// messages.md#sinks: The list of refused lines is full or cannot be written. The lines are
 		// counted, and stay in the segments.
-		w.log.Warn("recording the lines that a sink refused failed", "error", err, "stream", r.Stream, "segment", r.Segment, "from", r.From, "lines", r.Lines)
+		w.log.Warn("recording refused lines failed", "error", err, "stream", r.Stream, "segment", r.Segment, "from", r.From, "lines", r.Lines)
 	}
 }
 

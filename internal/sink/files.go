@@ -58,7 +58,7 @@ func (f files) open(dir *os.File, name string, flags int) (*os.File, error) {
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(int(file.Fd()), &st); err == nil && st.Nlink != 1 {
-		err = errors.New("it is a file with another name")
+		err = errors.New("the file has a second name (a hard link)")
 	}
 	if err != nil {
 		file.Close()

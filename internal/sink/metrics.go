@@ -31,10 +31,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		bytes:           vec("ullage_sink_bytes_total", "Bytes that a sink has acknowledged: of lines, or of segments as they are on disk."),
 		segments:        vec("ullage_sink_segments_total", "Segments that a sink of whole segments has acknowledged."),
 		errors:          vec("ullage_sink_errors_total", "Deliveries that failed, by kind: busy, rejected, timeout, unavailable. All but the rejected are repeated; `ullage status` has the last reason.", "kind"),
-		rejectedLines:   vec("ullage_sink_rejected_lines_total", "Lines that a sink refused for good because of what they contain, and that were set aside."),
-		rejectedBytes:   vec("ullage_sink_rejected_bytes_total", "Bytes that a sink refused for good because of what they contain: of lines, or of segments as they are on disk."),
-		skippedSegments: vec("ullage_sink_skipped_segments_total", "Segments that retention deleted before a sink had received all of them: the sink misses their lines."),
-		skippedBytes:    vec("ullage_sink_skipped_bytes_total", "Bytes of the segments that a sink misses, as they were on disk."),
+		rejectedLines:   vec("ullage_sink_rejected_lines_total", "Lines that a sink refused permanently because of their content, and that were set aside."),
+		rejectedBytes:   vec("ullage_sink_rejected_bytes_total", "Bytes that a sink refused permanently because of their content: of lines, or of segments as they are on disk."),
+		skippedSegments: vec("ullage_sink_skipped_segments_total", "Segments that retention deleted before a sink had received all of them: the sink lacks their lines."),
+		skippedBytes:    vec("ullage_sink_skipped_bytes_total", "Bytes of the segments that a sink lacks, as they were on disk."),
 		cursorsLost:     vec("ullage_sink_cursors_lost_total", "Cursors that were malformed, so that a sink began again with the oldest segment."),
 	}
 }

@@ -304,7 +304,7 @@ func TestPlugin(t *testing.T) {
 	matches(s.T, "open", page, `^<!doctype html>`, `<script>`)
 	matches(s.T, "open, recent", recent, `"name": "\w+ young`)
 
-	matches(s.T, "levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+: its own level again, without gc\*=debug$`)
+	matches(s.T, "levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+ is back at its own level, without gc\*=debug$`)
 	matches(s.T, "levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
 	if notes := s.field("pod/app", ".metadata.annotations"); strings.Contains(notes, "ullage.dev/log") {
 		s.Errorf("annotations are left after a reset: %s", notes)

@@ -147,7 +147,7 @@ func valueOf(fs *flag.FlagSet, args []string) string {
 //go:embed completion
 var scripts embed.FS
 
-const completionAbout = `PROGRAM completion prints a script, with which a shell completes
+const completionAbout = `PROGRAM completion prints a script with which a shell completes
 commands, flags and names.
 
 Usage:

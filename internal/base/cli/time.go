@@ -40,7 +40,7 @@ func TimeVar(fs *flag.FlagSet, p *time.Time, name string, now time.Time, usage s
 // log would look empty.
 func (e Env) NoteFuture(name string, since, now time.Time) {
 	if since.After(now) {
-		fmt.Fprintf(e.Stderr, "%s %s: warning: %s is in the future: no line is that late\n",
+		fmt.Fprintf(e.Stderr, "%s %s: warning: %s is in the future: no line can be that recent\n",
 			e.Program, name, since.In(now.Location()).Format(time.RFC3339))
 	}
 }

@@ -27,7 +27,7 @@ func Open(source *os.File) (*os.File, error) {
 	path := filepath.Join(source.Name(), Name)
 	at := int(source.Fd())
 	if err := unix.Mkdirat(at, Name, 0o700); err != nil && err != unix.EEXIST {
-		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint and its spool there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
+		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint and its spool there; run it as the JVM's user and group; it now runs as uid %d, gid %d): %w",
 			path, os.Geteuid(), os.Getegid(), err)
 	}
 	fd, err := open(at)
@@ -42,7 +42,7 @@ func Open(source *os.File) (*os.File, error) {
 		err = &fs.PathError{Op: "open state directory", Path: path, Err: err}
 		var st unix.Stat_t
 		if errors.Is(err, fs.ErrPermission) && unix.Fstatat(at, Name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			err = fmt.Errorf("%w (%s; run the sidecar as that user; do not remove the directory: it can hold lines that are nowhere else)", err, OwnerHint(st.Uid, st.Gid, st.Mode))
+			err = fmt.Errorf("%w (%s; run the sidecar as that user; do not remove the directory: it may hold lines that exist nowhere else)", err, OwnerHint(st.Uid, st.Gid, st.Mode))
 		}
 		return nil, err
 	}

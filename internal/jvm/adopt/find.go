@@ -107,7 +107,7 @@ const asItsUser = "run 'ullage adopt' as that user and group, or as root"
 // mayAttach returns the reason why this process cannot attach to a JVM, or nil.
 func mayAttach(j attach.JVM) error {
 	if user := j.User(); os.Geteuid() != 0 && !user.IsOurs() {
-		return fmt.Errorf("%s runs as %s, and this is %d:%d: %s", j, user, os.Geteuid(), os.Getegid(), asItsUser)
+		return fmt.Errorf("%s runs as %s, but ullage runs as %d:%d: %s", j, user, os.Geteuid(), os.Getegid(), asItsUser)
 	}
 	return nil
 }

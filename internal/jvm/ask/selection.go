@@ -143,7 +143,7 @@ func CheckTags(text string) error {
 		case !IsTag(tag):
 			return fmt.Errorf("%.80q is not a tag: write one to five tags, like gc, gc* or gc+heap*", tag)
 		case tag == "all":
-			return errors.New(`"all" stands alone: write all=info, or the tags without it`)
+			return errors.New(`"all" cannot be combined with tags: write all=info, or only the tags`)
 		case slices.Contains(tags[:i], tag):
 			return fmt.Errorf("it has the tag %s twice: write it once", tag)
 		}

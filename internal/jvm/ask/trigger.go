@@ -110,7 +110,7 @@ func (t *Trigger) addPause(item, limit string) error {
 	case !found || err != nil || pause < minPause || pause > maxPause:
 		return fmt.Errorf("condition %q needs a duration from 1ms to 1h; write it like pause>500ms or pause>1.5s", item)
 	case t.Pause != 0:
-		return fmt.Errorf("condition %q is a second limit for pauses; write only the lower one", item)
+		return fmt.Errorf("condition %q sets a second limit for pauses; keep only the lower limit", item)
 	}
 	t.Pause = pause
 	return nil

@@ -58,7 +58,7 @@ func TestParseTriggerRefuses(t *testing.T) {
 		{"pause>1h0m1ns", "needs a duration"},
 		{"pause>99999999h", "needs a duration"},
 		{"pause>0", "needs a duration"},
-		{"pause>500ms,pause>1s", `"pause>1s" is a second limit`},
+		{"pause>500ms,pause>1s", `"pause>1s" sets a second limit`},
 		{"dropped,dropped", `"dropped" occurs twice`},
 		{"dropped>3", `"dropped>3" has ">3" after "dropped", which has no limit`},
 		{"warning\x00", `"warning\x00" has "\x00" after`},

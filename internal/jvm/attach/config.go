@@ -61,7 +61,7 @@ func DefaultConfig() Config {
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.Var(&c.Mode, "attach", "`MODE` in which JVMs are found, to change their log levels: shared-tmp (by their sockets in --jvm-tmp; start them with\n-XX:+StartAttachListener), process-namespace (among the pod's processes), off, or auto (both)")
+	fs.Var(&c.Mode, "attach", "`MODE` of finding the JVMs whose log levels are changed: shared-tmp (by their sockets in --jvm-tmp; start them with\n-XX:+StartAttachListener), process-namespace (among the pod's processes), off, or auto (both)")
 	fs.StringVar(&c.Tmp, "jvm-tmp", c.Tmp, "`DIR` shared with the JVM as its /tmp, which holds its attach socket")
 }
 

@@ -111,7 +111,7 @@ func (e evidence) judge() (cause, why string) {
 	case !ended && m.Kills > 0 && m.Hits > 0:
 		return mark.MemoryLimit, fmt.Sprintf("the kernel killed it at the memory limit of its own cgroup, %s (%s); %s", sizeOr(m.Limit, "of unknown size"), kills(m.Kills), e.shares())
 	case !ended && m.Kills > 0:
-		return mark.MemoryAbove, fmt.Sprintf("the kernel killed it: the node or a cgroup above its own was out of memory, its own was not at its limit (%s); %s", kills(m.Kills), e.shares())
+		return mark.MemoryAbove, fmt.Sprintf("the kernel killed it: the node or a parent cgroup was out of memory, but its own cgroup was not at its limit (%s); %s", kills(m.Kills), e.shares())
 	case full && quit:
 		return mark.HeapFull, option + " is set, and the heap was full: " + e.heapText()
 	case e.how == attach.Killed:
@@ -186,9 +186,9 @@ func (e evidence) groupText() string {
 	case e.group == gone:
 		return "its cgroup ended with it"
 	case e.memory.Limit == 0:
-		return "its cgroup counts no kill for lack of memory and has no limit"
+		return "its cgroup has recorded no OOM kill and has no limit"
 	}
-	return fmt.Sprintf("its cgroup counts no kill for lack of memory: peak %s, limit %s", sizeOr(e.memory.Peak, "unknown"), printable.Bytes(e.memory.Limit))
+	return fmt.Sprintf("its cgroup has recorded no OOM kill: peak %s, limit %s", sizeOr(e.memory.Peak, "unknown"), printable.Bytes(e.memory.Limit))
 }
 
 // heapText says how full the heap was.

@@ -143,7 +143,7 @@ func (s *store) ask(ctx context.Context, req Request, patience time.Duration) (R
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return Reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped or waiting for a JVM (%w)", socket, err)
 	case len(text) > maxReply:
-		return Reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: it is not ullage that listens there", socket, maxReply)
+		return Reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: another program listens there", socket, maxReply)
 	case err != nil || len(bytes.TrimSpace(text)) == 0:
 		return Reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, errClosed)
 	}

@@ -128,10 +128,10 @@ type Saving struct {
 // of the request r. Such an owner has done nothing.
 func (r Request) tooOld(answer Reply) error {
 	if !r.App.IsZero() && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "app"`) {
-		return errors.New("the ullage that keeps the levels is older than this one and cannot raise the application's events: update it")
+		return errors.New("the 'ullage run' that manages the levels is older than this command and cannot raise the application's events: update it")
 	}
 	if r.Stream != "" && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "stream"`) {
-		return errors.New("the ullage that keeps the levels is older than this one and cannot raise a single stream: update it, or raise without --stream")
+		return errors.New("the 'ullage run' that manages the levels is older than this command and cannot raise a single stream: update it, or raise without --stream")
 	}
 	return nil
 }

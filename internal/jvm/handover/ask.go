@@ -38,10 +38,10 @@ func Ask(to io.Writer, dir string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read what has come already: %w", err)
+		return fmt.Errorf("read the files received so far: %w", err)
 	}
 	if err := json.NewEncoder(to).Encode(parts); err != nil {
-		return fmt.Errorf("say what has come already: %w", err)
+		return fmt.Errorf("send the list of files received so far: %w", err)
 	}
 	return nil
 }
@@ -61,11 +61,11 @@ func partOf(root *os.Root, name string) (Part, error) {
 func Asked(from *bufio.Reader) ([]Part, error) {
 	line, err := from.ReadBytes('\n')
 	if err != nil {
-		return nil, fmt.Errorf("read what the reader has: %w", err)
+		return nil, fmt.Errorf("read the reader's list of files: %w", err)
 	}
 	var parts []Part
 	if err := json.Unmarshal(line, &parts); err != nil {
-		return nil, fmt.Errorf("decode what the reader has: %w", err)
+		return nil, fmt.Errorf("decode the reader's list of files: %w", err)
 	}
 	return parts, nil
 }

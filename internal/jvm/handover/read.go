@@ -90,7 +90,7 @@ func (r *receiver) count() error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read what has come already: %w", err)
+		return fmt.Errorf("read the files received so far: %w", err)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	cpu := counters("ullage_jvm_gc_cpu_seconds_total", "CPU time of collections, where the JVM logs it (gc+cpu), by mode: user, sys.", "mode")
 	m := &metrics{
-		pauses:       histograms("ullage_jvm_gc_pause_duration_seconds", "Pauses of the collector, by collector, what it did, and cause.", "gc", "action", "cause"),
+		pauses:       histograms("ullage_jvm_gc_pause_duration_seconds", "Pauses of the collector, by collector, action and cause.", "gc", "action", "cause"),
 		safepoints:   histograms("ullage_jvm_safepoint_duration_seconds", "Safepoints, from the request to the end, by VM operation.", "operation"),
 		concurrents:  histograms("ullage_jvm_gc_concurrent_duration_seconds", "Concurrent phases and cycles of the collector; a cycle covers its phases.", "gc", "action"),
 		reaching:     histogram("ullage_jvm_time_to_safepoint_seconds", "Time until all threads had come to a stop for a safepoint."),

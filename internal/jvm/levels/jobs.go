@@ -102,7 +102,7 @@ func (l *Loop) answer(ctx context.Context, r control.Request) control.Reply {
 
 // errEnds reports that the process is ending before it has completed the
 // request.
-var errEnds = errors.New("the process that keeps the levels is ending")
+var errEnds = errors.New("the process that manages the log levels is shutting down")
 
 // look lists the outputs of the JVMs or rotates their files. It does not block the Loop, and it
 // uses a Client of its own so as not to interfere with tasks under way.

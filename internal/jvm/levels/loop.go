@@ -253,7 +253,7 @@ func (l *Loop) arm(now time.Time) {
 
 // Two of the reasons why a trigger is not armed.
 const (
-	whyUnread  = "not everything that was written so far has been read"
+	whyUnread  = "some lines written so far have not been read yet"
 	whyCooling = "it cools down after a raise"
 )
 

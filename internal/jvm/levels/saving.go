@@ -10,7 +10,7 @@ import (
 // saveNow answers a request to save withheld lines.
 func (l *Loop) saveNow(r control.Request) control.Reply {
 	if l.to.Save == nil {
-		return control.Failed(errors.New("this process ships no lines, and holds none"))
+		return control.Failed(errors.New("this process ships no lines, so it holds none"))
 	}
 	saving, err := l.to.Save(causeCommand, "ullage levels save, "+r.By)
 	out := control.Failed(err)

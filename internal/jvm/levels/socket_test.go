@@ -141,7 +141,7 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 	}{
 		"hangs":           {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "does not answer"},
 		"drips":           {func(c net.Conn) { drip(c) }, "does not answer"},
-		"never ends":      {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: it is not ullage that listens there"},
+		"never ends":      {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: another program listens there"},
 		"closes":          {func(net.Conn) {}, "no process answers"},
 		"acknowledges":    {func(c net.Conn) { fmt.Fprint(c, "\n") }, "no process answers"},
 		"answers no JSON": {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "decode the answer"},

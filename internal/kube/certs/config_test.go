@@ -35,7 +35,7 @@ func TestConfig(t *testing.T) {
 		{good, func(c *Config) { c.Namespace = "A" }, "--namespace"},
 		{good, func(c *Config) { c.Namespace = "a/b" }, "--namespace"},
 		{good, func(c *Config) { c.Configuration = strings.Repeat("x", 254) }, "--webhook-configuration"},
-		{good, func(c *Config) { c.Cluster.Host = "" }, "run it in a pod"},
+		{good, func(c *Config) { c.Cluster.Host = "" }, "run the program in a pod"},
 		{good, func(c *Config) { c.Cluster.Port = "x" }, "KUBERNETES_SERVICE_PORT"},
 		{good, func(c *Config) { c.TLSCert = "x" }, "must be set together"},
 		{files, func(c *Config) { c.TLSCert = "" }, "must be set together"},

@@ -228,7 +228,7 @@ func (r *renewer) next(m material, now time.Time) (next material, why []string, 
 	caLife := caLives * r.cfg.Lifetime
 	next = material{cas: slices.Clone(m.cas), key: m.key, leaf: m.leaf}
 	if next.leaf == nil && r.held.leaf != nil && r.held.verify(r.held.leaf, r.cfg.dnsNames(), now) == nil {
-		why = append(why, "the serving certificate put back")
+		why = append(why, "the serving certificate restored")
 		next.leaf = r.held.leaf
 		next.trustFirst(r.held.cas)
 	}

@@ -86,12 +86,12 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 		{"image", "short", "image is fixed in this cluster", `"image":"shop.example/ullage:v2"`},
 		{"image", " ", "", `"image":"shop.example/ullage:v2"`},
 		{"image-pull-secrets", "mine", "fixed", `[{"name":"registry"}]`},
-		{"buffer", "1Gi", "over the maximum", `"limits":{"cpu":"1","memory":"128Mi"}`},
-		{"memory-limit", "129Mi", "over the maximum in this cluster: it is 128Mi", `"limits":{"cpu":"1","memory":"192Mi"}`},
-		{"memory-limit", "10000000Pi", "over the maximum", `"limits":{"cpu":"1","memory":"192Mi"}`},
-		{"memory-limit", "0", "over the maximum", `"limits":{"cpu":"1","memory":"192Mi"}`},
-		{"cpu-limit", "0", "over the maximum", `"limits":{"cpu":"1"`},
-		{"cpu-request", "64", "over the maximum", `"requests":{"cpu":"100m"`},
+		{"buffer", "1Gi", "exceeds this cluster's maximum", `"limits":{"cpu":"1","memory":"128Mi"}`},
+		{"memory-limit", "129Mi", "exceeds this cluster's maximum and was lowered to 128Mi", `"limits":{"cpu":"1","memory":"192Mi"}`},
+		{"memory-limit", "10000000Pi", "exceeds this cluster's maximum", `"limits":{"cpu":"1","memory":"192Mi"}`},
+		{"memory-limit", "0", "exceeds this cluster's maximum", `"limits":{"cpu":"1","memory":"192Mi"}`},
+		{"cpu-limit", "0", "exceeds this cluster's maximum", `"limits":{"cpu":"1"`},
+		{"cpu-request", "64", "exceeds this cluster's maximum", `"requests":{"cpu":"100m"`},
 		{"cpu-request", "50m", "", `"requests":{"cpu":"50m"`},
 		{"memory-request", "48Mi", "", `"memory":"48Mi"`},
 	} {
@@ -99,7 +99,7 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 		res := mutate(t, pod, cfg)
 		checkInvariants(t, pod, res, cfg)
 		warnings, patch := strings.Join(res.Warnings, "\n"), marshal(t, res.Patch)
-		if !res.Injected || !strings.Contains(warnings, c.warns) || (c.warns != "") != strings.Contains(warnings, "in this cluster") || !strings.Contains(patch, c.has) {
+		if !res.Injected || !strings.Contains(warnings, c.warns) || (c.warns != "") != strings.Contains(warnings, "this cluster") || !strings.Contains(patch, c.has) {
 			t.Errorf("%s %q: injected %t, warnings\n%s\nand patch\n%s\nwant it injected, the cluster's warning %q (none if empty) and a patch with %s",
 				c.name, c.value, res.Injected, warnings, patch, c.warns, c.has)
 		}

@@ -20,12 +20,12 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 		{"xlog", "all=trace", "ullage.dev/xlog is fixed", "-Xlog:gc=info:"},
 		{"xlog", "gc=info", "", "-Xlog:gc=info:"}, // the default
 		{"listen", ":1234", "is fixed", `"containerPort":9919`},
-		{"buffer", "256Mi", `ullage.dev/buffer "256Mi" is over the maximum in this cluster: it is 128Mi`, `"sizeLimit":"128Mi"`},
+		{"buffer", "256Mi", `ullage.dev/buffer "256Mi" exceeds this cluster's maximum and was lowered to 128Mi`, `"sizeLimit":"128Mi"`},
 		{"buffer", "128Mi", "", `"sizeLimit":"128Mi"`},
 		{"buffer", "32Mi", "", `"sizeLimit":"32Mi"`},
-		{"segment-bytes", "32Mi", "over the maximum", `{"name":"ULLAGE_SEGMENT_BYTES","value":"16Mi"}`},
-		{"retain-bytes", "0", "over the maximum", `{"name":"ULLAGE_RETAIN_BYTES","value":"1Gi"}`},
-		{"retain-age", "0s", "over the maximum", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
+		{"segment-bytes", "32Mi", "exceeds this cluster's maximum", `{"name":"ULLAGE_SEGMENT_BYTES","value":"16Mi"}`},
+		{"retain-bytes", "0", "exceeds this cluster's maximum", `{"name":"ULLAGE_RETAIN_BYTES","value":"1Gi"}`},
+		{"retain-age", "0s", "exceeds this cluster's maximum", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
 		{"retain-age", "24h", "", `{"name":"ULLAGE_RETAIN_AGE","value":"24h"}`},
 	} {
 		pod := podWith(t, map[string]string{c.name: c.value})
@@ -33,7 +33,7 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 		checkInvariants(t, pod, res, cfg)
 		text := strings.Join(res.Warnings, "\n")
 		patch := marshal(t, res.Patch)
-		if !res.Injected || (c.warns != "") != strings.Contains(text, "in this cluster") || !strings.Contains(text, c.warns) || !strings.Contains(patch, c.has) {
+		if !res.Injected || (c.warns != "") != strings.Contains(text, "this cluster") || !strings.Contains(text, c.warns) || !strings.Contains(patch, c.has) {
 			t.Errorf("%s %q: injected %v, warnings\n%s\nand patch\n%s\nwant it injected, the cluster's warning %q (none if empty) and a patch with %s",
 				c.name, c.value, res.Injected, text, patch, c.warns, c.has)
 		}

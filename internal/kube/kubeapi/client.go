@@ -55,7 +55,7 @@ func PodNamespace() string {
 // Validate returns one error for each setting that cannot work.
 func (c Cluster) Validate() []error {
 	if c.Host == "" {
-		return []error{errors.New("KUBERNETES_SERVICE_HOST is not set, and this needs the Kubernetes API: run it in a pod")}
+		return []error{errors.New("KUBERNETES_SERVICE_HOST is not set, but the Kubernetes API is needed: run the program in a pod")}
 	}
 	if _, err := strconv.ParseUint(c.Port, 10, 16); err != nil {
 		return []error{fmt.Errorf("invalid value %q for KUBERNETES_SERVICE_PORT: not a port", c.Port)}

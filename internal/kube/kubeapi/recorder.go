@@ -61,7 +61,7 @@ type Recorder struct {
 func NewRecorder(c Cluster, reg prometheus.Registerer, log *slog.Logger) (*Recorder, error) {
 	r := &Recorder{log: log, queue: make(chan Event, maxQueued), interval: eventInterval,
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_injector_events_total", Help: "Kubernetes Events about injected pods, by result: created, repeated (the same Event was created lately), dropped (too many are waiting), failed."}, []string{"result"})}
+			Name: "ullage_injector_events_total", Help: "Kubernetes Events about injected pods, by result: created, repeated (the same Event was created recently), dropped (too many are waiting), failed."}, []string{"result"})}
 	for _, result := range []string{created, dropped, repeated, failed} {
 		r.results.WithLabelValues(result)
 	}

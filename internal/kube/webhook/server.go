@@ -103,7 +103,7 @@ func (s *Server) Close() error {
 func (s *Server) Ready() error {
 	switch {
 	case !s.running.Load():
-		return errors.New("the webhook does not run")
+		return errors.New("the webhook is not running")
 	case s.handler.leaving.Load():
 		return errors.New("the webhook is stopping")
 	}

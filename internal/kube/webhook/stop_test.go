@@ -52,8 +52,8 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Error(err)
 	}
-	if err := r.Ready(); err == nil || err.Error() != "the webhook does not run" {
-		t.Errorf(`ready after the end: %v, want "the webhook does not run"`, err)
+	if err := r.Ready(); err == nil || err.Error() != "the webhook is not running" {
+		t.Errorf(`ready after the end: %v, want "the webhook is not running"`, err)
 	}
 }
 

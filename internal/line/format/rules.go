@@ -32,7 +32,7 @@ func (r *Rules) Set(text string) error {
 			return err
 		}
 		if len(*r) == maxRules {
-			return errors.New("there are more than 64")
+			return errors.New("too many rules: at most 64 are allowed")
 		}
 		*r = append(*r, Rule{glob, format})
 	}

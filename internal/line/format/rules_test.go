@@ -31,7 +31,7 @@ func TestRulesThatAreNone(t *testing.T) {
 		"a/b=pattern":                       noGlob,
 		"app.log=":                          `"" is not a format`,
 		"app.log=log4j":                     `"log4j" is not a format`,
-		strings.Repeat("a=ul ", maxRules+1): "more than 64",
+		strings.Repeat("a=ul ", maxRules+1): "at most 64 are allowed",
 	} {
 		var r Rules
 		if err := r.Set(text); err == nil || !strings.Contains(err.Error(), want) {

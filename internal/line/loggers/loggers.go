@@ -76,7 +76,7 @@ func parseRule(rule string) (name string, level ul.Level, err error) {
 	}
 	for _, c := range []byte(name) {
 		if !nameByte(c) {
-			return "", 0, fmt.Errorf("%q is not the name of a logger, because of %q: com.acme also raises the loggers below it", name, rune(c))
+			return "", 0, fmt.Errorf("%q is not the name of a logger, because it contains %q (no wildcard is needed: com.acme also raises the loggers below it)", name, rune(c))
 		}
 	}
 	if named && (name[0] == '.' || name[len(name)-1] == '.' || strings.Contains(name, "..")) {

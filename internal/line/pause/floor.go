@@ -25,7 +25,7 @@ const (
 
 // Flags declares the setting on fs, with the value of f as its default.
 func (f *Floor) Flags(fs *flag.FlagSet) {
-	fs.Var(f, "stall-floor", "shortest `DURATION` of a pause, or of what a safepoint does outside its pauses, that is suspected of being a stall")
+	fs.Var(f, "stall-floor", "suspect a stall if a pause, or a safepoint outside its pauses, takes at least this `DURATION`")
 }
 
 // Duration returns the floor as a duration.

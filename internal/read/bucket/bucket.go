@@ -69,7 +69,7 @@ func Pods(ctx context.Context, text string) (all []Pod, err error) {
 	return all, nil
 }
 
-var errNone = errors.New("no segment is there for this URL")
+var errNone = errors.New("no segments match this URL")
 
 // ErrNoRoom is the error of [Fetch] if the segments are larger than the free space of the file system.
 var ErrNoRoom = errors.New("no room for the segments of a bucket")
@@ -258,7 +258,7 @@ func past(seg segment.Info, until time.Time) (bool, error) {
 func checkRoom(dir string, need int64) error {
 	var st unix.Statfs_t
 	if err := kernel.Retry(func() error { return unix.Statfs(dir, &st) }); err != nil {
-		return fmt.Errorf("look for room in %s: %w", dir, err)
+		return fmt.Errorf("check the free space of %s: %w", dir, err)
 	}
 	if free := int64(st.Bavail) * int64(st.Frsize); need > free {
 		return fmt.Errorf("%w: the segments take %s, and %s has %s free", ErrNoRoom, printable.Bytes(need), dir, printable.Bytes(free))

@@ -74,7 +74,7 @@ func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 		}
 	}
 	if b.objects == 0 && !p.failed {
-		p.complain("there is no segment for this URL, --stream and --since")
+		p.complain("no segments match this URL, --stream and --since")
 	}
 	return b.end()
 }

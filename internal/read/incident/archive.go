@@ -100,7 +100,7 @@ func (a *Archive) add(p Part, most int64, write func(io.Writer) (int64, error)) 
 		p.Problem = failed.Error()
 	}
 	if p.Bytes, p.Cut = to.n, skipped+to.cut; p.Cut > 0 {
-		a.Lack("%s: %s, for which there is no room in an archive of %s", p.Name, printable.Bytes(p.Cut), printable.Bytes(MaxBytes))
+		a.Lack("%s: %s left out: an archive holds at most %s", p.Name, printable.Bytes(p.Cut), printable.Bytes(MaxBytes))
 	}
 	a.left -= to.n
 	a.shown[p.Name] = to.kept

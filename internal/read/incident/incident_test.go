@@ -79,7 +79,7 @@ func TestNothingThatALogSaysIsRun(t *testing.T) {
 	files, m := opened(t, made(t, some))
 	page := files["index.html"]
 	for _, want := range []string{"Content-Security-Policy", "default-src &#39;none&#39;; style-src", "&lt;script&gt;alert(1)&lt;/script&gt;", "Not complete", "gaps: &lt;b&gt;1&lt;/b&gt;",
-		"the &lt;i&gt;check&lt;/i&gt;", "it &lt;u&gt;ended&lt;/u&gt;", `href="lines/a%253Ab%252F%253Cx%253E.html.txt"`, "left out, as it may have secrets"} {
+		"the &lt;i&gt;check&lt;/i&gt;", "it &lt;u&gt;ended&lt;/u&gt;", `href="lines/a%253Ab%252F%253Cx%253E.html.txt"`, "left out, because it may contain secrets"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the index page lacks %q:\n%s", want, page)
 		}
@@ -314,9 +314,9 @@ func TestAHostileArchiveRunsNothing(t *testing.T) {
 		{"a part twice", forge(parts("a.txt", "a.txt"), "a.txt", evil), "which ullage does not write"},
 		{"a part that is missing", forge(parts("a.txt")), "lacks a part: open a.txt"},
 		{"too many parts", forge(parts(make([]string, maxElements)...)), "too many elements"},
-		{"a report that is not one", forge(parts(reportJSON), reportJSON, "null"), "lacks its inputs"},
-		{"a bomb", forge(parts("a.txt"), "a.txt", strings.Repeat("0", MaxBytes+1)), "more than 64.0 MiB"},
-		{"a bomb in parts", forge(parts("a.txt", "b.txt"), "a.txt", strings.Repeat("0", MaxBytes/2+1), "b.txt", strings.Repeat("0", MaxBytes/2+1)), "more than 64.0 MiB"},
+		{"a report that is not one", forge(parts(reportJSON), reportJSON, "null"), "it has no inputs"},
+		{"a bomb", forge(parts("a.txt"), "a.txt", strings.Repeat("0", MaxBytes+1)), "exceed 64.0 MiB"},
+		{"a bomb in parts", forge(parts("a.txt", "b.txt"), "a.txt", strings.Repeat("0", MaxBytes/2+1), "b.txt", strings.Repeat("0", MaxBytes/2+1)), "exceed 64.0 MiB"},
 		{"its own index", forge(parts(reportPage, "a.txt"), "index.html", evil, reportPage, evil, "a.txt", "text"), ""},
 	} {
 		again, err := remade(c.archive)

@@ -17,7 +17,7 @@ import (
 func (a *Archive) index(w io.Writer) error {
 	m := &a.manifest
 	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
-	verdict := h.Div(h.Class("status good"), h.Strong(g.Text("Complete: every line of that time is in the durable copy and in this archive.")))
+	verdict := h.Div(h.Class("status good"), h.Strong(g.Text("Complete: every line of the window is in the durable copy and in this archive.")))
 	if len(m.Lacks) > 0 {
 		verdict = h.Div(h.Class("status bad"), h.Strong(g.Text("Not complete. What is missing:")), h.Ul(g.Map(m.Lacks, func(text string) g.Node { return h.Li(g.Text(text)) })))
 	}

@@ -41,7 +41,7 @@ func (a *Archive) Lines(streams []Stream) error {
 		s := &streams[i]
 		p := Part{Name: "lines/" + strings.ReplaceAll(url.PathEscape(s.Name), ":", "%3A") + ".txt", About: "the lines of " + s.Name}
 		if !s.kept() {
-			p.Problem = "left out, as it may have secrets of the application"
+			p.Problem = "left out, because it may contain secrets of the application"
 			a.note(p)
 			continue
 		}

@@ -89,7 +89,7 @@ func (a *Archive) copy(in *zip.Reader, p Part, left *int64) error {
 	err = a.add(Part{Name: p.Name, About: p.About, Problem: p.Problem}, MaxBytes, func(w io.Writer) (int64, error) {
 		n, err := io.Copy(w, io.LimitReader(f, *left+1))
 		if failed = err; n > *left {
-			failed = fmt.Errorf("its parts have more than %s", printable.Bytes(MaxBytes))
+			failed = fmt.Errorf("its parts exceed %s", printable.Bytes(MaxBytes))
 		}
 		*left -= n
 		return max(0, p.Cut), nil

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrUnmarked is returned if the marks of a sidecar do not cover all of its logs.
-var ErrUnmarked = errors.New("the marks are not about all of the log")
+var ErrUnmarked = errors.New("the marks do not cover the whole log")
 
 // tolerance is how much later than a log its figures may begin, how much earlier than the log's last segment they may
 // end, and how far they may reach beyond the window.
@@ -57,7 +57,7 @@ func (f *figures) cover() error {
 			last = until
 		}
 		if one.begin.Sub(first) > tolerance || last.Sub(one.end) > tolerance {
-			return fmt.Errorf("%w: they are from %s to %s, and the log from %s to %s", ErrUnmarked, shortTime(one.begin), shortTime(one.end), shortTime(first), shortTime(last))
+			return fmt.Errorf("%w: the figures cover %s to %s, but the log covers %s to %s", ErrUnmarked, shortTime(one.begin), shortTime(one.end), shortTime(first), shortTime(last))
 		}
 	}
 	return nil
@@ -95,13 +95,13 @@ func (f *figuresOf) take(k mark.Mark) {
 	}
 	one, ok := pause.ReadFigures(k.Get)
 	if !ok {
-		f.lacks = "some cannot be read"
+		f.lacks = "some figures cannot be read"
 		return
 	}
 	w, stream := f.all.cfg.window(), k.Get("stream")
 	begin, known := f.ends[stream]
 	if !known && len(f.ends) >= maxFigured {
-		f.lacks = "they are of too many streams"
+		f.lacks = "there are figures for too many streams"
 		return
 	}
 	f.ends[stream] = one.Until
@@ -114,13 +114,13 @@ func (f *figuresOf) take(k mark.Mark) {
 	case one.Mixed || one.Stops.Coarse():
 		f.lacks = "some are not exact"
 	case in < length && in > tolerance:
-		f.lacks = "some are about a long time at the edge of the window"
+		f.lacks = "some figures cover a long time at the edge of the window"
 	case in < length:
 		return
 	case one.Until.Add(-one.Allocating).Before(w.Since.Add(-tolerance)):
-		f.lacks = "some are about what was allocated long before the window"
+		f.lacks = "some figures include allocations from long before the window"
 	case !f.all.sum.Figures(f.dir, stream, &one):
-		f.lacks = "they are of too many JVMs"
+		f.lacks = "there are figures for too many JVMs"
 	}
 	if f.begin.IsZero() || one.Since.Before(f.begin) {
 		f.begin = one.Since

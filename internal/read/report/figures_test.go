@@ -224,9 +224,9 @@ func TestMarksThatAreNotAboutAllOfALog(t *testing.T) {
 		"suppressed marks":            {Config{}, hour, append([]mark.Mark{ten(0), when(11, mark.New(mark.MarksSuppressed, "count", "1"))}, all[1:]...), "suppressed"},
 		"a hole":                      {Config{}, hour, []mark.Mark{ten(0), ten(10), ten(30), ten(40), ten(50)}, "missing"},
 		"an overlap":                  {Config{}, hour, []mark.Mark{ten(0), figuresMark("gc.log", 5, 5, time.Millisecond, nil), figuresMark("gc.log", 15, 5, time.Millisecond, nil)}, "missing"},
-		"a late begin":                {Config{}, hour, all[2:], "from"},
-		"an early end":                {Config{}, hour, all[:4], "from"},
-		"an early end in the window":  {Config{Until: at(60)}, clock.Window{Since: at(0), Until: at(300)}, all[:4], "from"},
+		"a late begin":                {Config{}, hour, all[2:], "but the log covers"},
+		"an early end":                {Config{}, hour, all[:4], "but the log covers"},
+		"an early end in the window":  {Config{Until: at(60)}, clock.Window{Since: at(0), Until: at(300)}, all[:4], "but the log covers"},
 		"a pod that had ended":        {Config{Until: at(300)}, clock.Window{Since: at(0), Until: at(45)}, all, ""},
 		"none":                        {Config{}, hour, []mark.Mark{when(1, mark.New(mark.JVMSeen))}, "no figures"},
 		"unreadable":                  {Config{}, hour, append([]mark.Mark{when(1, mark.New(mark.JVMFigures, "stream", "gc.log", "since", "never"))}, all...), "cannot be read"},
@@ -234,7 +234,7 @@ func TestMarksThatAreNotAboutAllOfALog(t *testing.T) {
 		"coarse":                      {Config{}, hour, []mark.Mark{ten(0), coarse()}, "exact"},
 		"long figures at an edge":     {Config{Since: at(30)}, hour, []mark.Mark{with(func(f *pause.Figures) { f.Since, f.Until = at(0), at(50) }), ten(50)}, "edge"},
 		"idle at an edge":             {Config{Since: at(30)}, hour, []mark.Mark{figuresMark("gc.log", 0, 0, 0, func(f *pause.Figures) { f.Until = at(50) }), ten(50)}, "edge"},
-		"allocated before":            {Config{Since: at(30)}, hour, []mark.Mark{ten(0), ten(10), ten(20), figuresMark("gc.log", 30, 5, time.Millisecond, func(f *pause.Figures) { f.Allocated, f.Allocating = 1, 39*time.Minute }), ten(40), ten(50)}, "allocated"},
+		"allocated before":            {Config{Since: at(30)}, hour, []mark.Mark{ten(0), ten(10), ten(20), figuresMark("gc.log", 30, 5, time.Millisecond, func(f *pause.Figures) { f.Allocated, f.Allocating = 1, 39*time.Minute }), ten(40), ten(50)}, "include allocations"},
 		"many streams":                {Config{}, hour, many(func(i int) mark.Mark { return figuresMark(fmt.Sprintf("%d.log", i), 0, 5, time.Millisecond, nil) }), "too many streams"},
 		"many JVMs": {Config{}, hour, many(func(i int) mark.Mark {
 			return figuresMark("gc.log", 10*i, 5, time.Millisecond, func(f *pause.Figures) { f.Run = i })

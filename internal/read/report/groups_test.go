@@ -114,8 +114,8 @@ func TestWithoutAChangeNothingDiffers(t *testing.T) {
 
 func TestTooFewPodsAreNotCompared(t *testing.T) {
 	groups := compared(t, runsOfAWorkload(t, 1, 8, 5))
-	if !strings.HasPrefix(groups.Verdict, "Nothing can be said about a difference: with 4 in A and 4 in B ") {
-		t.Errorf("the verdict is %q, want that nothing can be said with 4 in A and 4 in B", groups.Verdict)
+	if !strings.HasPrefix(groups.Verdict, "No difference can be established: with 4 in A and 4 in B, ") {
+		t.Errorf("the verdict is %q, want that none can be established with 4 in A and 4 in B", groups.Verdict)
 	}
 	for _, d := range groups.Differences {
 		if d.Shift != nil || d.Beyond || d.Refused == "" {

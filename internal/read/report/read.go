@@ -49,7 +49,7 @@ func (c Config) Validate() []error {
 func (c Config) window() clock.Window { return clock.Window{Since: c.Since, Until: c.Until} }
 
 // ErrNoLog is returned for input that has no line of a JVM's log.
-var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM, or the collector's log of JDK 8 (-Xloggc)")
+var ErrNoLog = errors.New("the input has no line of a JVM's Unified Logging (-Xlog) or of a JDK 8 collector log (-Xloggc)")
 
 // ErrNoDate is returned if a window is given and no line of the input has a known time.
 var ErrNoDate = errors.New("no line has a date, and nothing else shows when it was written")
@@ -98,7 +98,7 @@ func nothing(s *sum.Sum, cfg Config) error {
 	report, crashed := s.LastCrash()
 	switch {
 	case cfg.window().Bounded():
-		text = "no line is in that time"
+		text = "no line is in the requested window"
 	case crashed:
 		text = "there is only a crash report, " + report.File
 	}

@@ -152,8 +152,8 @@ func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Read(t.Context(), []string{path}, Config{Since: written.Add(time.Second)})
-	if !errors.Is(err, ErrNoLog) || errors.Is(err, ErrNoDate) || !strings.Contains(err.Error(), "no line is in that time") {
-		t.Errorf("%v, want that no line is in that time", err)
+	if !errors.Is(err, ErrNoLog) || errors.Is(err, ErrNoDate) || !strings.Contains(err.Error(), "no line is in the requested window") {
+		t.Errorf("%v, want that no line is in the requested window", err)
 	}
 	if _, err := Read(t.Context(), []string{path}, Config{Since: written.Add(-time.Second)}); !errors.Is(err, ErrNoDate) {
 		t.Errorf("the error is %v, want %v", err, ErrNoDate)

@@ -210,7 +210,7 @@ func (d Destination) client() (c admin.Client, unanswered func() error, err erro
 	c = admin.Client{Addr: addr, Timeout: askPatience, Check: func(conn net.Conn) error { return d.genuine(conn, holder, owned) }}
 	return c, func() error {
 		if lockErr == nil && owned {
-			return fmt.Errorf("it is %s, which does not answer in this network namespace", holder)
+			return fmt.Errorf("the owner is %s, which does not answer in this network namespace", holder)
 		}
 		return lockErr
 	}, nil
@@ -224,7 +224,7 @@ func (d Destination) genuine(conn net.Conn, holder segment.Owner, owned bool) er
 	}
 	if owned && holder.Here() && peer.Pid > 0 {
 		if int(peer.Pid) != holder.PID {
-			return fmt.Errorf("process %d answers for it, but %s has the lock", peer.Pid, holder)
+			return fmt.Errorf("process %d answers at the destination's address, but %s holds the lock", peer.Pid, holder)
 		}
 		return nil
 	}

@@ -177,8 +177,8 @@ func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.serve(func() admin.Status { return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}} })
-	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "answers for it, but ") {
-		t.Errorf(`although another process answers, lacks returned %v, want Unasked to name "answers for it, but "`, l)
+	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "answers at the destination's address, but ") {
+		t.Errorf(`although another process answers, lacks returned %v, want Unasked to name "answers at the destination's address, but "`, l)
 	}
 }
 

@@ -143,7 +143,7 @@ func remove(ctx context.Context, root *os.Root, d destination, dryRun bool) (sta
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return InUse, nil
 	case err != nil:
-		return Failed, fmt.Errorf("take the lock, to know whether a sidecar is running: %w", err)
+		return Failed, fmt.Errorf("take the lock, which shows whether a sidecar is running: %w", err)
 	}
 	if err := isIn(own, segment.LockName, lock.Stat); err != nil {
 		return Failed, err

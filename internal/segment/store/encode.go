@@ -29,7 +29,7 @@ func newEncoder(how segment.Compression) (*encoder, error) {
 		return e, nil
 	case segment.Zstd:
 	default:
-		return nil, fmt.Errorf("make an encoder: %s is only read", how)
+		return nil, fmt.Errorf("make an encoder: ullage reads %s but does not write it", how)
 	}
 	var err error
 	e.zstd, err = zstd.NewWriter(nil,

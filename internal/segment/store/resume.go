@@ -107,7 +107,7 @@ func findMark(found []segment.Info, m segment.Mark, top uint64, maxCut int64) (a
 		}
 		cut = found[at].Size - m.Offset
 		if cut < 0 {
-			return 0, 0, fmt.Errorf("segment %s has %d bytes, but %d in the mark: %w", m.Segment, found[at].Size, m.Offset, ErrMark)
+			return 0, 0, fmt.Errorf("segment %s has %d bytes, but its mark is at byte %d: %w", m.Segment, found[at].Size, m.Offset, ErrMark)
 		}
 	}
 	if newer := len(found) - at - 1; newer > maxNewer {

@@ -68,7 +68,7 @@ func (s *slots) find() (found *slot, invalid []error) {
 		case err != nil:
 			invalid = append(invalid, fmt.Errorf("checkpoint slot %s: %w", name, err))
 		case s.key != nil && got.Seq < s.newest:
-			stale = append(stale, fmt.Errorf("checkpoint slot %s: %w: it has the number %d, and %d was saved since", name, errSlotStale, got.Seq, s.newest))
+			stale = append(stale, fmt.Errorf("checkpoint slot %s: %w: its number is %d, but checkpoint %d was saved later", name, errSlotStale, got.Seq, s.newest))
 		case found == nil || got.Seq > found.Seq:
 			got.at = at
 			found = got
@@ -112,7 +112,7 @@ func (s *slots) read(name string) (*slot, error) {
 		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
 	}
 	if !s.matches(got.code, bytes.NewReader(data)) {
-		return nil, fmt.Errorf("%w: it changes", errSlotForged)
+		return nil, fmt.Errorf("%w: it changed while it was read", errSlotForged)
 	}
 	if err := got.decode(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
@@ -170,7 +170,7 @@ func decodeList[T any](dec *json.Decoder) (list []T, err error) {
 	if begin, err := dec.Token(); err != nil || begin == nil {
 		return nil, err // null means an empty list
 	} else if begin != json.Delim('[') {
-		return nil, fmt.Errorf("%v in the place of a list", begin)
+		return nil, fmt.Errorf("got %v, want a list", begin)
 	}
 	for dec.More() {
 		if len(list) == mostFiles {
@@ -211,7 +211,7 @@ func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 	text, key, _ := strings.Cut(string(line), slotFor)
 	s.key = key
 	if _, err := fmt.Sscanf(text+"\n", slotHeader, &length, &s.code); err != nil || length < 0 || length > slotMaxBytes || begin+length > info.Size() {
-		return 0, 0, fmt.Errorf("%w: no such header or length", errSlotTorn)
+		return 0, 0, fmt.Errorf("%w: invalid header or length", errSlotTorn)
 	}
 	return begin, length, nil
 }
@@ -276,7 +276,7 @@ func (s *slots) unseal(key []byte, newest uint64) (st state, marked bool, invali
 		st, marked = got.state, got.code == s.claimed
 	}
 	if !marked && invalid == nil && (got != nil || s.claimed != "") {
-		invalid = []error{fmt.Errorf("%w: reading began with another one", errSlotForged)}
+		invalid = []error{fmt.Errorf("%w: reading began with a different slot", errSlotForged)}
 	}
 	return st, marked, invalid
 }

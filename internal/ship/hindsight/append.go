@@ -41,7 +41,7 @@ func (l *Log) add(b Batch) error {
 	l.expire(h.since)
 	l.endSaving(h.since)
 	if h.end()-h.at > l.limit {
-		return fmt.Errorf("a record of %d bytes is more than the hindsight may hold", h.end()-h.at)
+		return fmt.Errorf("a record of %d bytes exceeds what the hindsight may hold", h.end()-h.at)
 	}
 	for h.end()-l.now.Head > l.limit && l.drop() {
 	}

@@ -196,7 +196,7 @@ func (d *drain) look(now time.Time) error {
 	}
 	// The drain knows that bytes were returned before the JVM can know it.
 	if c.tail < d.last.pos || !d.plausible(c.tail, d.freed) {
-		return because(reasonCursor, "the ring has tail %d, %d were read, and %d freed", c.tail, d.last.pos, d.freed)
+		return because(reasonCursor, "the ring has tail %d, but it was read up to %d and freed up to %d", c.tail, d.last.pos, d.freed)
 	}
 	if d.due.gap.Total() == 0 {
 		d.due = d.drops(c, now)

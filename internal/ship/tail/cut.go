@@ -15,6 +15,6 @@ func (e *env) noteCuts(f *source.File, data []byte, offset int64, open bool) {
 		// is how long the log has no lines for. Logged at most once a minute. See `ullage logs
 		// --gaps`.
 		e.log.Warn("the JVM lost lines on a full tmpfs", "stream", f.Stream.Label, "seconds", lost.Seconds(),
-			"hint", "the sidecar got no CPU time, or the tmpfs is too small for what the JVM writes meanwhile")
+			"hint", "the sidecar got no CPU time, or the tmpfs is too small for the lines that the JVM writes before the sidecar can free memory")
 	}
 }

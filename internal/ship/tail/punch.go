@@ -27,7 +27,7 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 		return true // assume so until a punch fails
 	}
 	if err != nil {
-		hint := "its mode forbids that: its memory is freed only when it is unlinked"
+		hint := "the file's mode forbids writing: its memory is freed only when the file is unlinked"
 		if !by.IsOurs() {
 			hint = by.Advice() + ": until then memory is freed only when a file is unlinked, and log levels cannot be changed"
 		}

@@ -63,7 +63,7 @@ func (r *Reclaimer) begun(f *source.File) {
 		// messages.md#the-jvms: `stream` names its report. See [After a
 		// crash](read-logs.md#after-a-crash). Logged at most once a minute.
 		r.log.Warn("a JVM has crashed", "stream", f.Stream.Name,
-			"hint", "ullage logs --stream prints its report; further crashes of this minute are only counted")
+			"hint", "ullage logs --stream prints the crash report; further crashes within a minute are only counted")
 	}
 }
 

@@ -235,7 +235,7 @@ func isTopic(name string) bool {
 func brokersOf(hosts string) ([]string, error) {
 	brokers := strings.Split(hosts, ",")
 	if len(brokers) > maxBrokers {
-		return nil, fmt.Errorf("%d brokers, at most %d are allowed: the brokers report the others", len(brokers), maxBrokers)
+		return nil, fmt.Errorf("%d brokers are listed, at most %d are allowed: the listed brokers report the others", len(brokers), maxBrokers)
 	}
 	for i, one := range brokers {
 		host, port, err := net.SplitHostPort(one)

@@ -73,7 +73,7 @@ func (j *jvm) planOptions(n *notes) {
 	i := pod.LastEnv(j.Container.Container, name)
 	switch {
 	case i >= 0 && j.Env[i].ValueFrom != nil:
-		n.refuse(ask.OptionsHidden, "the value of %s of container %.80q is set by valueFrom, and would be replaced: set %s%s %s, or to off and add there: %s",
+		n.refuse(ask.OptionsHidden, "the value of %s of container %.80q is set by valueFrom and would be replaced: set %s%s %s; or set it to off, and add these options to the value yourself: %s",
 			name, j.Name, ask.Prefix, wish.OptionsVariable, remedy, options)
 	case i >= 0:
 		j.options = Options{Name: name, Index: i, Old: j.Env[i].Value, Value: strings.TrimSpace(j.Env[i].Value + " " + options)}

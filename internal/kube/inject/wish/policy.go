@@ -43,7 +43,7 @@ func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 		return byDefault, fmt.Sprintf("%s%s is fixed in this cluster: %.80q is ignored", ask.Prefix, name, asked)
 	}
 	if most := p.Max[name]; most != "" && exceeds(name, asked, most) {
-		return most, fmt.Sprintf("%s%s %.80q is over the maximum in this cluster: it is %s", ask.Prefix, name, asked, most)
+		return most, fmt.Sprintf("%s%s %.80q exceeds this cluster's maximum and was lowered to %s", ask.Prefix, name, asked, most)
 	}
 	return asked, ""
 }
@@ -79,7 +79,7 @@ func quantity(name, text string) (int64, error) {
 	if name != Buffer && name != Events {
 		f := flagsOf(new(sidecar.Config)).Lookup(name)
 		if f == nil {
-			return 0, fmt.Errorf("%.80q is no flag", name)
+			return 0, fmt.Errorf("%.80q is not a flag", name)
 		}
 		kind = f.Value
 		if g, ok := f.Value.(flag.Getter); ok {

@@ -120,7 +120,7 @@ func (r *Run) Close() {
 	} else {
 		r.out.Born = r.extent.start(r.out.Started)
 		n := r.numbers.count()
-		s.Problem(view.ProblemSkipped, n, true, fmt.Sprintf("%s, run %d: %s not in the log, according to the numbers of the others", r.out.Stream, r.out.Number, view.Plural(n, "collection")))
+		s.Problem(view.ProblemSkipped, n, true, fmt.Sprintf("%s, run %d: %s not in the log, according to the numbers of the other collections", r.out.Stream, r.out.Number, view.Plural(n, "collection")))
 	}
 	if span > 0 && r.stopped <= span && !r.mixed {
 		r.out.Span = seconds(span)

@@ -275,7 +275,7 @@ func (f *Fleet) Text(w io.Writer, style Style) error {
 
 // marked says for how many logs the values are from marks.
 func (f *Fleet) marked() string {
-	return fmt.Sprintf("By the marks of the sidecar, without reading the log: %d of %d. Their percentiles are within 4 %%, up to twelve minutes may be missing at either end, and lines that a JVM lost on a full tmpfs are not noticed.", f.Marked, len(f.Logs))
+	return fmt.Sprintf("For %d of %d logs, the values are from the marks of the sidecar, and the log was not read. Their percentiles are within 4 %%, up to twelve minutes may be missing at either end, and lines that a JVM lost on a full tmpfs are not noticed.", f.Marked, len(f.Logs))
 }
 
 func upper(names []string) (all []string) {

@@ -98,7 +98,7 @@ func differenceOf(a, b []float64) (d Difference) {
 	case len(a)+len(b) == 0:
 		d.Refused = "no log shows it"
 	case !ok:
-		d.Refused = fmt.Sprintf("too few: %d in A and %d in B have it", len(a), len(b))
+		d.Refused = fmt.Sprintf("too few logs show it: %d in A and %d in B", len(a), len(b))
 	default:
 		d.Shift, d.Low, d.High, d.Beyond = &s.estimate, &s.low, &s.high, s.low > 0 || s.high < 0
 	}
@@ -143,7 +143,7 @@ func (a *Groups) verdict() string {
 	sizes := fmt.Sprintf("%d in A and %d in B", a.A, a.B)
 	switch {
 	case compared == 0:
-		return fmt.Sprintf("Nothing can be said about a difference: with %s there are too few logs, or too few that have a figure. %d on each side are enough.", sizes, enoughLogs)
+		return fmt.Sprintf("No difference can be established: with %s, there are too few logs, or too few of them show a figure. %d logs in each group are enough.", sizes, enoughLogs)
 	case len(beyond) == 0:
 		return fmt.Sprintf("No figure of the %d compared differs beyond chance, with %s.", compared, sizes)
 	}

@@ -38,7 +38,7 @@ func Decode(text []byte) (*Report, error) {
 		return nil, fmt.Errorf("decode the report: %w", err)
 	}
 	if r == nil || r.Inputs == nil {
-		return nil, errors.New("decode the report: it lacks its inputs")
+		return nil, errors.New("decode the report: it has no inputs")
 	}
 	r.Suspected = slices.DeleteFunc(r.Suspected, func(s *Stop) bool { return s == nil })
 	return r, nil

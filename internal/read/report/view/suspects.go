@@ -9,7 +9,7 @@ import (
 
 // suspicions explains the name of each suspicion.
 var suspicions = map[string]string{
-	pause.Idle.String():      "for at least half of the pause no thread was on a CPU, as when it waits for a disk, swapping or a CPU quota",
+	pause.Idle.String():      "for at least half of the pause, no thread was on a CPU: typically the JVM waits for a disk, swapping or a CPU quota",
 	pause.Uneven.String():    "one thread may have worked alone",
 	pause.Operation.String(): "the operation itself may have been long",
 	pause.Outside.String():   "the safepoint took long before or after its pauses, as when a log write waits for a disk",

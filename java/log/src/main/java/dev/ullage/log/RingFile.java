@@ -110,7 +110,7 @@ final class RingFile {
             }
         }
         if (rings >= MAX_RINGS) {
-            throw new IOException(settings.directory() + " has " + rings + " rings already, which no sidecar has removed: does one run, as this user?");
+            throw new IOException(settings.directory() + " has " + rings + " rings already that no sidecar has removed: is a sidecar running as this user?");
         }
     }
 }

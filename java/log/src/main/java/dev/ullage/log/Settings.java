@@ -91,7 +91,7 @@ record Settings(Path directory, int capacity, int keepLevel, int baseLevel, Pati
         }
         long bytes = Long.parseLong(digits);
         if (bytes > (long) MAX_CAPACITY >> shift || bytes << shift < MIN_CAPACITY) {
-            throw new IllegalArgumentException("the size \"" + text + "\" is not within 256Ki and 1Gi");
+            throw new IllegalArgumentException("the size \"" + text + "\" is not between 256Ki and 1Gi");
         }
         return (int) Long.highestOneBit(bytes << shift);
     }

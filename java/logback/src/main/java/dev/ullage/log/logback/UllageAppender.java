@@ -132,7 +132,7 @@ public class UllageAppender extends UnsynchronizedAppenderBase<ILoggingEvent> im
             line = line(event);
         } catch (LinkageError e) { // with an incompatible Logback or SLF4J, a log call must not throw
             unusable = true;
-            addError("this version of Logback or SLF4J does not work with ullage: its events go to " + names(), e);
+            addError("this version of Logback or SLF4J does not work with ullage: events go to " + names(), e);
             divert(event);
             return;
         }
