@@ -98,7 +98,7 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	cancel()
 	// The sink examines the destination, delivers the content, and ends.
 	if err := sets[0].Run(over, t.Context()); err == nil {
-		t.Error("the sink claims that it has uncommitted lines")
+		t.Error("Run returned no error, as if the sink had the uncommitted lines; want an error")
 	}
 	if got := engine.all(); len(got) > 0 {
 		t.Errorf("delivered before any commit: %q, want none", got)

@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// What was written before the call has been read after it, in a file that is known and in a new one,
-// although the reader otherwise looks at both only now and then.
+// CatchUp returns once everything that was written before the call has been read, both in a known
+// file and in a new one. Without CatchUp, the reader looks at files only now and then.
 func TestCatchUpWaitsForWhatIsWritten(t *testing.T) {
 	b := newBench(t)
 	var read atomic.Int64

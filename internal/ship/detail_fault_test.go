@@ -40,8 +40,8 @@ func TestFailuresOfTheDestinationRepeatNoWithheldLine(t *testing.T) {
 	holdsTo(b, text.String(), withheld)
 }
 
-// The segments have only some of the lines of the source: their end is found by its last
-// line.
+// The segments have only some of the lines of the source. So the place in the source where
+// persisting ended is found by the last persisted line alone.
 func TestALostCheckpointRepeatsNoPersistedLine(t *testing.T) {
 	b := withholding(t)
 	b.cfg.Tail.Reclaim = tail.ReclaimNone
@@ -124,7 +124,7 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	s.appends(t)
 	s.commits(t)
 	if unheld, held := testutil.ToFloat64(s.metrics.unheld), s.detail.held.Stats().Bytes; unheld == 0 || held > 0 {
-		t.Errorf("%v lines were not held for want of room, and %d bytes are held; want some, and none", unheld, held)
+		t.Errorf("%v lines were not held for lack of room, and %d bytes are held; want more than 0 lines, and 0 bytes", unheld, held)
 	}
 	s.killed()
 	b.start()
@@ -153,7 +153,7 @@ func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
 	s.killed()
 	s, from = b.begun(true)
 	if again, err := s.Save(); err != nil || again.Began || again.From != first.From || again.Bytes != first.Bytes {
-		t.Errorf("the save after the kill is %+v, error %v; want that of before, %+v", again, err, first)
+		t.Errorf("the save after the kill is %+v, error %v; want the save from before the kill, %+v", again, err, first)
 	}
 	s.begins(t, from)
 	s.saveDetails(t)

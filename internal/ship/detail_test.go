@@ -30,7 +30,7 @@ func withholding(t testing.TB) *bench {
 	return b
 }
 
-// mixed returns lines of both levels, including a record with a further line.
+// mixed returns lines at info and at debug. Some records have a second line.
 func mixed(from, to int) string {
 	var s strings.Builder
 	for i := from; i < to; i++ {
@@ -61,7 +61,7 @@ func apart(text string) (persisted, withheld string) {
 	return p.String(), w.String()
 }
 
-// counted returns the numbers of withheld lines in the checkpoint.
+// counted returns the numbers of withheld lines that are in the checkpoint, by level.
 func counted(b *bench) checkpoint.Levels {
 	b.t.Helper()
 	durable, err := store.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
@@ -84,8 +84,8 @@ func counted(b *bench) checkpoint.Levels {
 	return c.Withheld.Total()
 }
 
-// holdsTo fails the test unless the persisted, withheld and saved lines are those of text
-// and saved.
+// holdsTo fails the test unless each line of text was persisted or counted as withheld,
+// according to its level, and exactly the lines of saved were saved.
 func holdsTo(b *bench, text, saved string) {
 	b.t.Helper()
 	persisted, withheld := apart(text)
@@ -144,7 +144,7 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 
 func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 	b := withholding(t)
-	b.cfg.Hindsight, b.cfg.Budget = 20*time.Millisecond, settings.Mi // forty rounds take longer than that
+	b.cfg.Hindsight, b.cfg.Budget = 20*time.Millisecond, settings.Mi // forty rounds take longer than the window
 	b.start()
 	written := 0
 	for i := range 40 {
@@ -173,7 +173,7 @@ func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 	}
 }
 
-// run is a Shipper whose steps a test does itself.
+// run is a Shipper whose steps a test runs one by one.
 type run struct {
 	*bench
 	*Shipper
@@ -243,7 +243,7 @@ func (s *Shipper) rounds() {
 	}
 }
 
-// syncs only makes the appended bytes durable, as a commit does first.
+// syncs makes the appended bytes durable, which is the first step of a commit, and does no more.
 func (s *Shipper) syncs() {
 	for _, st := range s.writer.streams {
 		if st.bytes > 0 {

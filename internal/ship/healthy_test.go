@@ -58,7 +58,7 @@ func TestGaugesOfTheDestination(t *testing.T) {
 	}
 	b.ship.link.health.setFailure(unix.ENOENT, time.Time{})
 	if ready, at := b.value("ullage_ready"), b.value("ullage_destination_last_error_timestamp_seconds"); ready != 0 || at < begin {
-		t.Errorf("ready is %v, and the last error was at %v; want 0, and a time from %v on", ready, at, begin)
+		t.Errorf("ready is %v, and the last error was at %v; want 0, and a time not before %v", ready, at, begin)
 	}
 	if st := statusOf(b.ship); st.DestinationErrors.Last == "" || st.DestinationErrors.LastAt.IsZero() {
 		t.Errorf("the last error is %q at %s, want an error and its time", st.DestinationErrors.Last, st.DestinationErrors.LastAt)

@@ -55,8 +55,8 @@ func TestDrainDoesNotWaitForAWriterThatStays(t *testing.T) {
 	}
 }
 
-// What a part of the sidecar adds when everything has been read is drained as well, in a file that is known and in a
-// new one.
+// Lines that a part of the sidecar adds once everything has been read are drained as well, both in a known file and in
+// a new one.
 func TestDrainReadsWhatIsAddedAtItsEnd(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", "a line\n")

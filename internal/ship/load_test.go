@@ -27,5 +27,5 @@ func TestLoadIsCalmOnlyAfterAWhile(t *testing.T) {
 			t.Errorf("%s: reported %v, want %v", c.name, told, c.want)
 		}
 	}
-	(&load{}).see(true, begin) // without an outlet
+	(&load{}).see(true, begin) // must not panic without tell
 }

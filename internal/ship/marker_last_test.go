@@ -9,8 +9,8 @@ import (
 )
 
 // The tmpfs had no room left for a checkpoint. The sidecar was killed after it had persisted
-// the marker of a gap and nothing after it. The dropped lines are counted. Their remains in
-// the pages are not also persisted.
+// the marker of a gap and nothing after it. The dropped lines are counted. Parts of them
+// that are left in the pages of the log must not be persisted as well.
 func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// leavesUncommitted runs a sidecar that commits the lines before line from, appends the lines
-// from there up to line to, and is killed before it commits these.
+// leavesUncommitted runs a sidecar that commits the lines in [0, from), appends the lines in
+// [from, to), and is killed before it commits the latter.
 func (b *bench) leavesUncommitted(w *os.File, from, to int) {
 	b.t.Helper()
 	s, start := b.begun(true)
@@ -78,8 +78,8 @@ func (b *bench) must(err error) {
 	}
 }
 
-// The sidecar is killed between append and sync. The next sidecar does not find the file
-// before it is ready.
+// The sidecar is killed between append and sync. The next sidecar is ready before it
+// finds the file.
 func TestFileThatAStartDoesNotFindIsPersistedOnce(t *testing.T) {
 	for _, h := range hidings {
 		t.Run(h.name, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
 	b.persistsOnce("gc.log", lines(0, 51))
 }
 
-// The position of a deleted file is removed from the checkpoint, and no line is cut off that
-// cannot be read again.
+// The position of a deleted file is removed from the checkpoint. Uncommitted lines of the file
+// stay in the segment, because they cannot be read again.
 func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	b := newBench(t)
 	b.leavesUncommitted(b.log("gc.log"), 100, 200)

@@ -162,7 +162,7 @@ func (h *hoard) runs() {
 }
 
 // isKilledInACommit leaves the files as a kill would after the checkpoint was saved and
-// before its number was.
+// before its number was recorded at the destination.
 func (h *hoard) isKilledInACommit(s *Shipper) {
 	s.reader.settle() // takes what was published before
 	number := filepath.Join(h.cfg.Dest, segment.OwnDir, "checkpoint-number")
@@ -230,7 +230,7 @@ func (h *hoard) keepsAll() {
 			}
 		}
 		if lost > 0 || twice > 0 {
-			h.t.Fatalf("destination %d: %d durable lines have disappeared of %d, %d are there twice:\n%s", at, lost, len(h.safe[dest]), twice, strings.Join(h.did, "\n"))
+			h.t.Fatalf("destination %d: %d of %d durable lines have disappeared, and %d are there twice; want 0 and 0:\n%s", at, lost, len(h.safe[dest]), twice, strings.Join(h.did, "\n"))
 		}
 	}
 }
@@ -285,9 +285,9 @@ func (h *hoard) everyLine() {
 	}
 }
 
-// The first slot that has a log has it at position 0: nothing of the log is committed. Once
-// most of the log is punched, the application puts that slot back. Or it damages the newest
-// slot, so that the older one is left.
+// The first slot that has a log gives its position as 0: nothing of the log is committed. Once
+// most of the log is punched, the application puts that slot back. Or the application damages
+// the newest slot, so that the older one is left.
 func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 	for _, c := range []struct {
 		name string

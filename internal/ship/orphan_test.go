@@ -9,8 +9,8 @@ import (
 
 // Lines are dropped, the JVM ends, its log is truncated to nothing, and the sidecar is
 // killed once the marker of these lines is durable. The marker must not be written again,
-// although the position at the beginning of the file does not by itself show that it was
-// written.
+// although the position at the beginning of the file does not by itself show that the marker
+// was written.
 func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
 	for _, saved := range []bool{false, true} { // whether the checkpoint is saved again after the commit
 		b := newBench(t)

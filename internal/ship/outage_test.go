@@ -36,7 +36,7 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 		{unix.EROFS, true},
 	} {
 		if got := l.health.setFailure(c.err, time.Time{}); got != c.news {
-			t.Errorf("step %d, %v: news %v, want %v", i, c.err, got, c.news)
+			t.Errorf("step %d, %v: setFailure returned %v, want %v", i, c.err, got, c.news)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
 		t.Errorf("an error that has not ended is shown as %q, want %q", e.Last, unix.EROFS.Error())
 	}
 	if got := l.health.lastErrorSeconds(); got < float64(begin.Unix()) || l.health.failures != 3 {
-		t.Errorf("the last of %d errors was at %v, want 3 errors, the last from %d on", l.health.failures, got, begin.Unix())
+		t.Errorf("the last of %d errors was at %v, want 3 errors, the last not before %d", l.health.failures, got, begin.Unix())
 	}
 }
 

@@ -80,13 +80,13 @@ func TestKeepLevelIsALevelOrOff(t *testing.T) {
 	for text, want := range map[string]string{"off": "off", "error": "error", "trace": "trace", "": "", "unknown": "", "Warning": "warning"} {
 		err := k.Set(text)
 		if (err == nil) != (want != "") || err == nil && k.String() != want {
-			t.Errorf("%q gives %q, error %v; want %q, which is empty if there is to be an error", text, k.String(), err, want)
+			t.Errorf("%q gives %q, error %v; want %q, where an empty text stands for an error", text, k.String(), err, want)
 		}
 	}
 }
 
 // One stream writes more than the budget, and the other writes little. The small stream
-// keeps its lines even above both marks.
+// keeps its lines even above the last mark.
 func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -121,8 +121,9 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	}
 }
 
-// If the sidecar gets too little CPU time, reading is slower than the JVMs while the queue has room. Then lines below
-// the keep level are dropped before the tmpfs is full, but not earlier: reading may only be late.
+// If the sidecar gets too little CPU time, reading is slower than the JVMs although the queue has room. Then lines below
+// the keep level are dropped above the last mark, before the tmpfs is full. Below that mark, nothing is dropped, because
+// reading may still catch up.
 func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -155,7 +156,7 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 }
 
 // Lines to keep are compressed before any of them is dropped, also above the last mark, unless the JVMs would soon have
-// no room. In a flood of events, a full ring refuses the others, so that most lines are lines to keep.
+// no room. In a flood of events, most lines are lines to keep, because a full ring refuses events below the keep level.
 func TestLinesToKeepAreCompressedBeforeTheyAreDropped(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -194,7 +195,8 @@ func TestLinesToKeepAreCompressedBeforeTheyAreDropped(t *testing.T) {
 	}
 }
 
-// Pressure ends a little below its mark. Between the two, lines to keep are not dropped even if nothing else frees memory.
+// Pressure begins at a mark and ends a little below it. In between, lines to keep are not dropped even if nothing else
+// frees memory.
 func TestLinesToKeepAreNotDroppedBelowTheLastMark(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -205,7 +207,7 @@ func TestLinesToKeepAreNotDroppedBelowTheLastMark(t *testing.T) {
 	line := make([]byte, 100)
 	n := 0
 	for ; s.reader.budget.measure().used < 0.84; n++ {
-		for i := range line { // letters by chance hardly compress
+		for i := range line { // random letters hardly compress
 			line[i] = byte('a' + rand.IntN(26))
 		}
 		b.write(w, fmt.Sprintf("[%d.%03ds][warning][gc] %s\n", n/1000, n%1000, line))
@@ -227,8 +229,8 @@ func TestLinesToKeepAreNotDroppedBelowTheLastMark(t *testing.T) {
 	}
 }
 
-// The status says that lines of all levels are dropped only if that has just happened. Above the last mark, it may also be
-// avoided.
+// The status shows that lines of all levels are dropped only if that has just happened. Above the last mark, dropping
+// lines to keep may have been avoided.
 func TestReasonIsThatOfTheLinesThatAreDroppedNow(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {

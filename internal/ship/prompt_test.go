@@ -15,7 +15,8 @@ func TestAPromptCommitsBeforeTheSyncInterval(t *testing.T) {
 	b.eventually("the lines are committed", func() bool { return b.persisted("gc.log") == lines(0, 100) })
 }
 
-// The line that a person waits for may follow many others, and need not be in one of the next commits.
+// The line that a person waits for may follow many others, so it is not always in one of the next commits. A prompt
+// therefore lasts for some time.
 func TestAPromptIsOverAfterItsTime(t *testing.T) {
 	s, _ := newBench(t).begun(true)
 	p, now := &s.link.prompt, time.Now()

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A change of the annotations is several events, after others that wait. It must not take a turn for each.
+// A change of the annotations causes several events, and other events may wait before them. The reader must not take a
+// turn for each event.
 func TestTheEventsThatWaitAreHandledInFewTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as a sidecar while its source is calm
 	const changes = 30
@@ -37,7 +38,7 @@ func TestWritesMakeEventsOnlyWhileFewLinesFlow(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		name           string
-		quiet          time.Duration // since a round has read something
+		quiet          time.Duration // since the last round that read something
 		second         int           // bytes that were read between the last two ticks
 		read           int           // bytes that the last round read
 		full           bool          // the queue has no room
@@ -66,7 +67,8 @@ func TestWritesMakeEventsOnlyWhileFewLinesFlow(t *testing.T) {
 	}
 }
 
-// While there is a backlog, the reader neither waits nor receives events, and a JVM may rotate.
+// While there is a backlog, the reader neither waits nor receives events. So the reader looks for the rotations of JVMs
+// by itself.
 func TestARotationIsSeenDuringABacklog(t *testing.T) {
 	for name, change := range map[string]func(*reader){
 		"there is more to read":  func(r *reader) { r.more = true },

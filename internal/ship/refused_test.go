@@ -209,7 +209,7 @@ func (n *noise) floods(rounds int) {
 // settles removes the obstacle and accounts for every line.
 func (n *noise) settles() {
 	n.t.Helper()
-	n.t.Logf("at most %d bytes of the budget of %d", n.most, int64(n.cfg.Budget))
+	n.t.Logf("the noisy stream took at most %d bytes of the budget of %d", n.most, int64(n.cfg.Budget))
 	n.eventually("the quiet stream is persisted", func() bool { return n.persisted("quiet.log") == lines(0, n.rounds*10) })
 	os.Remove(filepath.Join(n.cfg.Dest, "gc.log"))
 	n.eventually("the stream is back", func() bool { return n.ship.Ready() == nil })
@@ -297,7 +297,7 @@ func TestRefusedStreamWithoutFilesIsForgotten(t *testing.T) {
 }
 
 // A checkpoint was lost, and the sidecar ends before the reader has learned that a stream
-// is refused. The reader has not yet shown whether the stream's file is there. So the
+// is refused. The reader has not yet reported whether the stream's file exists. So the
 // stream stays refused, and the next process knows that the checkpoint was lost.
 func TestRefusedStreamThatTheReaderHasNotLookedForIsNotForgotten(t *testing.T) {
 	b := newBench(t)

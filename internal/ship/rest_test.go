@@ -45,6 +45,6 @@ func TestTicksDoNotKeepTheWriterFromResting(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.writer.staging.used.IsZero() {
-		t.Errorf("the writer holds its memory after %v without a line", lasts)
+		t.Errorf("the writer still holds its memory after %v without a line, want it freed", lasts)
 	}
 }

@@ -58,7 +58,7 @@ func (b *bench) persistedLines(n int) func() bool {
 	return func() bool { return strings.Count(b.persisted("gc.log"), "\n") >= n }
 }
 
-// slots returns the files of the checkpoint, newest content first.
+// slots returns the paths of the two slots of the checkpoint.
 func (b *bench) slots() []string {
 	return []string{b.path(statedir.Name + "/checkpoint-0"), b.path(statedir.Name + "/checkpoint-1")}
 }

@@ -23,7 +23,8 @@ func startInSilence(b *bench) {
 }
 
 // The destination is changed, and the new one does not answer before the drain timeout is
-// over. The checkpoint, which is for the previous destination, claims all lines.
+// over. The checkpoint, which is for the previous destination, claims that all lines are
+// persisted.
 func TestDrainAtASilentDestinationTrustsNoCheckpoint(t *testing.T) {
 	for _, reclaim := range []tail.Mode{tail.ReclaimNone, tail.ReclaimAuto} {
 		t.Run(string(reclaim), func(t *testing.T) {
@@ -45,8 +46,8 @@ func TestDrainAtASilentDestinationTrustsNoCheckpoint(t *testing.T) {
 	}
 }
 
-// The destination does not answer, and a sidecar with nothing to ship ends. It must not
-// wait for the drain timeout, and must not fail.
+// The destination does not answer, and a sidecar with nothing to ship ends. It must
+// neither wait for the drain timeout nor fail.
 func TestDrainOfAnEmptySourceNeedsNoDestination(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", lines(0, 10))

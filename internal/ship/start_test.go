@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// A checkpoint was lost. The sidecar has read how the segments end, and is killed before it
-// has found that place in the source.
+// A checkpoint was lost. The sidecar has read the last bytes of the segments and is killed
+// before it has found these bytes in the source.
 func TestKilledBeforeTheSourceIsAligned(t *testing.T) {
 	b := newBench(t)
 	b.small()
@@ -178,7 +178,7 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 			s.appends(t)
 		}
 		if s.writer.taken.bytes == 0 {
-			t.Fatal("want uncommitted bytes")
+			t.Fatal("the writer has no uncommitted bytes, want some")
 		}
 		s.killed()
 		archive.Close()

@@ -72,7 +72,7 @@ func (b *bench) write(w *os.File, text string) {
 	}
 }
 
-// ships runs a Shipper until gc.log is persisted including the text.
+// ships runs a Shipper until the persisted lines of gc.log contain the text.
 func (b *bench) ships(text string) {
 	b.t.Helper()
 	b.start()
@@ -137,8 +137,8 @@ func (s *Shipper) begins(t testing.TB, from start) {
 	})
 }
 
-// answering runs a step of the writer. Meanwhile, a reader begins again whenever it is asked
-// to, and does nothing else.
+// answering runs a step of the writer. Meanwhile, a reader rewinds whenever the writer asks it
+// to and does nothing else.
 func (s *Shipper) answering(t testing.TB, step func(ctx context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -188,7 +188,7 @@ func sumOf(text string) (marked, persisted int) {
 	return marked, persisted
 }
 
-// The writer answers a draining reader and rewinds the reader before it has taken the
+// The writer answers a draining reader and rewinds the reader before the reader has taken the
 // answer. The answer is not valid for lines that are read after the rewind.
 func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
 	s, _ := newBench(t).begun(true)

@@ -92,8 +92,8 @@ func TestASealedSegmentIsSummedUp(t *testing.T) {
 	}
 }
 
-// The segment that is open at the end is then sealed. It has no sum if an earlier process
-// began the segment.
+// With SealAtEnd, a drain seals the open segment. The segment has no sum if an earlier process
+// began it.
 func TestOnlyAWholeSegmentIsSummedUp(t *testing.T) {
 	b := newBench(t)
 	w := b.log("gc.log")

@@ -35,7 +35,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	must(t, s.Close())
 	s = openStore(t, dest, DefaultConfig())
 	if !bytes.Equal(s.Key(), key) {
-		t.Fatal("the key changed")
+		t.Fatal("the key changed, want the same key after reopening")
 	}
 	must(t, s.Close())
 	path := filepath.Join(dest, ".ullage", "key")
@@ -76,7 +76,7 @@ func TestStreamIsTheSameUntilClosed(t *testing.T) {
 	must(t, a.Close())
 	must(t, a.Close())
 	if s.Stream("gc") == a {
-		t.Fatal("a closed stream came back")
+		t.Fatal("Stream returned the closed stream, want a new one")
 	}
 }
 
@@ -87,7 +87,7 @@ func TestMetricsLeaveWithTheStore(t *testing.T) {
 	}
 	other := t.TempDir()
 	if _, err := Open(other, DefaultConfig(), s.reg, nil); err == nil {
-		t.Fatal("two stores share a registry")
+		t.Fatal("a second store with the same registry was opened, want an error")
 	}
 	must(t, s.Close())
 	again, err := Open(other, DefaultConfig(), s.reg, nil) // the Open that failed has released its lock

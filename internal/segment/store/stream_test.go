@@ -27,7 +27,7 @@ func TestStandardToolsReadAnActiveSegmentAtEveryCommit(t *testing.T) {
 			dest := t.TempDir()
 			str := freshStream(t, openStore(t, dest, configOf(how)), "gc")
 			var want []byte
-			// Tiny, around the encoder's block and window, and the largest.
+			// The sizes are tiny, close to the encoder's block and window, and the largest allowed.
 			for i, size := range []int{1, 100, 128 << 10, 200 << 10, 300 << 10, segment.FrameBytes - 200} {
 				batch := lines(int64(i), size)
 				appendAll(t, str, batch)
@@ -53,9 +53,9 @@ func TestIncompressibleFrameOfTheLargestSize(t *testing.T) {
 		sync(t, str)
 		wantContents(t, dest, "gc", raw)
 		if err := str.Append(make([]byte, segment.FrameBytes+1)); err == nil {
-			t.Error("more than FrameBytes was taken")
+			t.Error("more than FrameBytes was accepted, want an error")
 		}
-		must(t, str.Append([]byte("x\n"))) // that error does no harm
+		must(t, str.Append([]byte("x\n"))) // the stream still works after that error
 	})
 }
 
@@ -130,7 +130,7 @@ func TestSegmentAgeSealsOnlyWhatIsSynced(t *testing.T) {
 	m := sync(t, str)
 	must(t, s.Maintain(time.Now().Add(59*time.Minute)))
 	if str.Mark().Sealed {
-		t.Fatal("the segment was sealed too young")
+		t.Fatal("the segment was sealed before it was old enough")
 	}
 	must(t, s.Maintain(later))
 	if !str.Mark().Sealed {

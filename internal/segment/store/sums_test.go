@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/index"
 )
 
-// sums returns which segments of a stream have an entry that matches their bytes.
+// sums returns the numbers of the segments of a stream whose entry in the index matches their bytes.
 func sums(t *testing.T, dest, stream string) (known []uint64) {
 	t.Helper()
 	dir := filepath.Join(dest, stream)
@@ -37,12 +37,12 @@ func sums(t *testing.T, dest, stream string) (known []uint64) {
 func wantSums(t *testing.T, dest string, want ...uint64) {
 	t.Helper()
 	if got := sums(t, dest, "gc"); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("segments %d are summed up, want %d", got, want)
+		t.Errorf("segments %d have a sum, want %d", got, want)
 	}
 }
 
-// A segment is summed up only by the Stream that has appended all of it. The file continues after
-// a restart, even if something else has replaced it.
+// Only the Stream that has appended all of a segment adds the segment's sum to the index. After a
+// restart, the index continues. Segments are sealed even if something else has replaced its file.
 func TestSealedSegmentsAreSummedUp(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
@@ -124,7 +124,7 @@ func TestSumsAfterACrash(t *testing.T) {
 			mark := put(r)
 			r.SealAll()
 			wantSums(t, r.dest, 1)
-			restart(r, mark) // the mark at which the segment is not sealed
+			restart(r, mark) // the mark is from before the seal
 			put(r)
 			wantSums(t, r.dest)
 			r.SealAll()
@@ -170,7 +170,7 @@ func TestSumsAfterACrash(t *testing.T) {
 	}
 }
 
-// Frames that were compressed elsewhere are not summed up.
+// A segment with a frame that was compressed elsewhere has no sum.
 func TestAFrameThatIsAppendedAsItIs(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, configOf(segment.None))
@@ -187,7 +187,8 @@ func TestAFrameThatIsAppendedAsItIs(t *testing.T) {
 	wantSums(t, dest, 2)
 }
 
-// The file does not grow beyond its bound. Retention counts it and deletes it with its stream.
+// The index does not grow beyond its bound. Retention includes its size in the used bytes and
+// deletes it with its stream.
 func TestTheFileOfSumsIsBounded(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, Config{Compress: segment.None, SegmentBytes: leastSummed, RetainBytes: 8 * leastSummed})
@@ -217,7 +218,7 @@ func TestTheFileOfSumsIsBounded(t *testing.T) {
 		}
 	}
 	if got := sums(t, dest, "gc"); len(got) < 4 || got[len(got)-1] != 2*most+40 {
-		t.Errorf("segments %d are summed up, want at least 4, the newest segment last", got)
+		t.Errorf("segments %d have a sum, want at least 4, the newest segment last", got)
 	}
 	if _, err := os.Stat(filepath.Join(dest, "a")); !os.IsNotExist(err) {
 		t.Errorf("os.Stat of the oldest stream's directory: %v, want ErrNotExist", err)

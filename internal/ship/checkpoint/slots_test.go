@@ -168,8 +168,8 @@ func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
 	}
 }
 
-// A long slot takes no memory unless its code is right, and only a little if its code
-// cannot be checked.
+// A long slot is read into memory only if its authentication code is right. If the code cannot
+// be checked, only a slot of at most claimMaxBytes is.
 func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
 	const length = slotMaxBytes - 1024
 	for name, key := range map[string][]byte{"with the key": testKey, "without it": nil} {
@@ -214,7 +214,7 @@ func TestSaveLeavesTheNewestSlot(t *testing.T) {
 			}
 			mustSave(t, c)
 			if after, err := os.ReadFile(newest); err != nil || !bytes.Equal(before, after) {
-				t.Errorf("the newest slot was overwritten (%v)", err)
+				t.Errorf("the newest slot was overwritten, want it unchanged (%v)", err)
 			}
 			again := attached(t, testKey, dir)
 			if again.Load(); again.slots.seq != 3 {
@@ -237,7 +237,7 @@ func TestForgedNumberIsNotTaken(t *testing.T) {
 		silent.Unseal(testKey, 0)
 		mustSave(t, silent)
 		if c := attached(t, testKey, dir); !c.Load().Marked || c.slots.seq != 2 {
-			t.Errorf("with the forged number %d, the checkpoint has number %d, want Marked true and seq 2", seq, c.slots.seq)
+			t.Errorf("with the forged number %d, the checkpoint has number %d, want 2, and Marked true", seq, c.slots.seq)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestForgedStreamNameIsNotTaken(t *testing.T) {
 	mustSave(t, forger)
 	c := attached(t, nil, dir)
 	if c.Load(); len(c.Files()) != 1 || c.Files()[file1].Stream != "" {
-		t.Errorf(`the files are %+v, want 1 in Files and Stream ""`, c.Files())
+		t.Errorf(`the files are %+v, want one, with Stream ""`, c.Files())
 	}
 }
 
@@ -264,7 +264,7 @@ func TestStreamsWithoutFilesAreForgottenWhenTheyAreMany(t *testing.T) {
 		t.Errorf("ForgetIdle forgot %v, want nil", idle)
 	}
 	if idle := c.ForgetIdle(1, keep); len(idle) != 2 || len(c.Streams()) != 2 {
-		t.Errorf("ForgetIdle forgot %v, and %v are left, want 2 in idle and 2 in Streams", idle, c.Streams())
+		t.Errorf("ForgetIdle forgot %v, and %v are left, want 2 forgotten and 2 left", idle, c.Streams())
 	}
 }
 
@@ -278,7 +278,7 @@ func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 		t.Errorf("after Add, the files are %+v; want two, the first at %+v", c.Files(), at99)
 	}
 	if c.Meet(file2, "other.log") || c.Files()[file2].Stream != "gc.log" {
-		t.Errorf("after Meet, the files are %+v; want the second still of gc.log, and no news", c.Files())
+		t.Errorf("after Meet, the files are %+v; want the second still of gc.log, and false from Meet", c.Files())
 	}
 }
 
@@ -310,7 +310,7 @@ func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
 				return c, found.Invalid
 			}
 			if c, invalid := load(c.Number() - 1); len(invalid) > 0 || len(c.Streams()) == 0 {
-				t.Errorf("the newest slot was not accepted: %v", invalid) // from a process that was killed before it recorded the number
+				t.Errorf("the newest slot was not accepted: %v", invalid) // a process wrote it and was killed before it recorded the number
 			}
 			if c, invalid := load(c.Number()); len(invalid) != 1 || Reason(invalid[0]) != "stale" || len(c.Streams()) > 0 {
 				t.Errorf("a stale slot has the marks of %v and is invalid because of %v; want no marks, and only the reason \"stale\"", c.Streams(), invalid)

@@ -2,7 +2,8 @@ package frame
 
 import "testing"
 
-// The oldest seals are forgotten to make room. An offset that is used again has its newest seal.
+// The oldest seals are forgotten to make room. If an offset is used again, its earlier seal and those
+// of later offsets are forgotten as well.
 func TestSealsAreBounded(t *testing.T) {
 	var s Seals
 	for at := range int64(3 * maxSeals) {
@@ -13,6 +14,6 @@ func TestSealsAreBounded(t *testing.T) {
 	}
 	s.Add(2*maxSeals, []byte("again"))
 	if s.Fit(2*maxSeals, []byte{0}) || !s.Fit(2*maxSeals, []byte("again")) || s.Fit(2*maxSeals+1, []byte{1}) {
-		t.Error("want that the newest seal of an offset matches, and neither its forgotten seal nor one that was never added")
+		t.Error("want a match with the newest seal of an offset, and none with its earlier seal or the seal of a later offset")
 	}
 }

@@ -267,13 +267,13 @@ func TestWhatIsGivenUpDoesNotComeBack(t *testing.T) {
 	h.commit()
 	h.SaveUntil(noon.Add(time.Minute))
 	if freed := h.Yield(); freed < 10000 || h.Stats().Bytes > 0 {
-		t.Errorf("%d bytes were freed, and %d are held, want freed at least 10000 and Bytes 0", freed, h.Stats().Bytes)
+		t.Errorf("%d bytes were freed, and %d are held, want at least 10000 freed, and 0 held", freed, h.Stats().Bytes)
 	}
 	h.add("a", 2, "two\n")
 	h.restart(1 << 20)
 	h.SaveUntil(noon.Add(time.Minute))
 	if got := h.saves(); got != "" {
-		t.Errorf("%d bytes were saved, although memory was to be freed", len(got))
+		t.Errorf("%d bytes were saved, want 0, because Yield has freed them", len(got))
 	}
 	h.add("a", 3, "three\n")
 	h.commit()

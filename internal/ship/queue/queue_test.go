@@ -39,7 +39,7 @@ func TestPeekTakesOneChunkThatIsLargerThanAsked(t *testing.T) {
 	q := New[int](16, 8, 16)
 	push(t, q, "0123456789", 0)
 	if got := q.Peek(nil, 4); len(got) != 1 || len(got[0].Data) != 10 {
-		t.Fatalf("Peek returned %v, want 1 in got and 10 in Data", got)
+		t.Fatalf("Peek returned %v, want one chunk of 10 bytes", got)
 	}
 }
 
@@ -101,8 +101,8 @@ func signalled(ch <-chan struct{}) bool {
 	}
 }
 
-// A producer that needs the whole ring waits until its last byte is taken, although a consumer
-// is not woken for so few.
+// A producer that needs the whole ring waits until the last queued byte is taken. So the consumer
+// is woken, even for fewer bytes than the number that otherwise wakes it.
 func TestAProducerWithoutRoomWakesTheConsumerWhateverIsQueued(t *testing.T) {
 	q := New[int](100, 8, 50)
 	push(t, q, "a", 0)
@@ -187,7 +187,7 @@ func TestRingAgainstModel(t *testing.T) {
 				size := 1 + rng.IntN(32)
 				area := q.Reserve(size)
 				if starved := q.Starved(); starved != (area == nil) {
-					t.Fatalf("seed %d: starved %v, and the area has %d bytes; want it to be starved exactly without an area", seed, starved, len(area))
+					t.Fatalf("seed %d: starved %v, and the area has %d bytes; want starved true exactly if there is no area", seed, starved, len(area))
 				}
 				if area == nil {
 					continue
@@ -250,7 +250,7 @@ func TestProducerAndConsumerRunConcurrently(t *testing.T) {
 		}
 		for _, c := range got {
 			if v := binary.LittleEndian.Uint32(c.Data); v != want || c.Meta != want {
-				t.Fatalf("the chunk has %d and the number %d, want %d", v, c.Meta, want)
+				t.Fatalf("the chunk contains %d and has the meta %d, want %d in both", v, c.Meta, want)
 			}
 			want++
 		}

@@ -63,7 +63,7 @@ func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
 func TestRecordsGoAroundTheEndAtEveryAlignment(t *testing.T) {
 	w, s := mapped(t)
 	var want []string
-	for i := 0; len(want) < 6000; i++ { // each time around, the end of the ring is at another part of a record
+	for i := 0; len(want) < 6000; i++ { // at each wrap, the ring ends inside a different part of a record
 		text := strings.Repeat("x", i%257)
 		if !w.event(i, text) {
 			t.Fatal("the ring refused an event")
@@ -188,7 +188,7 @@ func TestDropsBecomeOneMarkerAtTheirPlace(t *testing.T) {
 	}
 	g, ok := ul.ParseMarker([]byte(lines[at]))
 	if !ok || g.Lines[ul.Discard][ul.Info] != uint64(infos) || g.Lines[ul.DropAll][ul.Error] != uint64(errors) || g.Total() != uint64(infos+errors) {
-		t.Errorf("the marker is %s; the ring refused %d at info and %d at error", lines[at], infos, errors)
+		t.Errorf("the marker is %s, want %d lines at info and %d at error", lines[at], infos, errors)
 	}
 	wantErrors(t, s, "")
 }
@@ -201,7 +201,7 @@ func TestAStuckRingIsAbandoned(t *testing.T) {
 			w, s := mapped(t)
 			pos, _ := w.claim(4, ul.Info)
 			w.announce(pos, 4)
-			late, _ := w.claim(100, ul.Info) // whose word is not written yet
+			late, _ := w.claim(100, ul.Info) // the word of this claim is not written yet
 			want := []string{}
 			for i := 0; w.event(i, strings.Repeat("x", 1000)); i++ {
 				want = append(want, fmt.Sprint(i, " ", strings.Repeat("x", 1000)))
@@ -236,7 +236,7 @@ func TestAStuckRingIsAbandoned(t *testing.T) {
 	}
 }
 
-// If the application removes or truncates a ring, only that ring's events are lost.
+// If the application removes or truncates the text of a ring, later events are still written.
 func TestATextThatSomebodyRemovedIsBegunAgain(t *testing.T) {
 	w, s := mapped(t)
 	w.event(1, "one")
@@ -284,7 +284,7 @@ func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
 	}
 }
 
-// The budget is that of the source, however many rings it has. Each ring keeps what matters.
+// All rings of a source share its budget, however many there are. Each ring still accepts warnings.
 func TestTheTextsOfAllRingsShareTheBudget(t *testing.T) {
 	const budget, length = 1 << 20, 1000
 	source := tmpfs(t)
@@ -305,7 +305,7 @@ func TestTheTextsOfAllRingsShareTheBudget(t *testing.T) {
 	for i, w := range writers {
 		for range 50 {
 			if !w.write(ul.Warning, kindText, 2, text) {
-				t.Fatalf("%s refused a warning, although half of the ring is for those", names[i])
+				t.Fatalf("%s refused a warning, although part of the ring is reserved for events at or above the keep level", names[i])
 			}
 		}
 	}
@@ -326,8 +326,8 @@ func TestTheTextsOfAllRingsShareTheBudget(t *testing.T) {
 	}
 }
 
-// A text that tail does not free waits for room before it fills the source. Then the ring refuses events below the keep
-// level and keeps the others.
+// If tail does not free a text, the drain stops appending to the text before it fills the source. Then the ring refuses
+// events below the keep level and keeps the others.
 func TestATextLeavesRoomForOthers(t *testing.T) {
 	for name, spool := range map[string]int64{"nothing else is there": 0, "the spool takes more than half": 600 << 10} {
 		t.Run(name, func(t *testing.T) { leavesRoom(t, spool) })
@@ -360,7 +360,7 @@ func leavesRoom(t *testing.T, spool int64) {
 	}
 	for range 50 {
 		if !w.write(ul.Warning, kindText, 2, text) {
-			t.Fatal("a warning was refused, although half of the ring is for those")
+			t.Fatal("a warning was refused, although part of the ring is reserved for events at or above the keep level")
 		}
 		accepted++
 		s.rounds(1)
@@ -376,7 +376,7 @@ func leavesRoom(t *testing.T, spool int64) {
 	}
 }
 
-// Without its journal, reading a ring begins at its head. At most one step is read twice.
+// If the journal of a ring is lost, reading begins at the head of the ring. At most one step is read twice.
 func TestWithoutAJournalReadingGoesOnAtTheHead(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"removed":   os.Remove,
@@ -434,7 +434,7 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 	}
 	s := newSidecar(t, source).start()
 	if len(s.Status()) != maxRings {
-		t.Errorf("%d rings are read at a time, want the maximum", len(s.Status()))
+		t.Errorf("%d rings are read at a time, want maxRings", len(s.Status()))
 	}
 	s.drained()
 	for i, n := range all {
@@ -443,7 +443,7 @@ func TestLeftoversOfAHundredJVMs(t *testing.T) {
 		}
 	}
 	if left := names(t, source); strings.Contains(left, ".ring") || strings.Contains(left, ".journal") {
-		t.Errorf(`files are left in the source: %s, want no ".ring" in it and no ".journal" in it`, left)
+		t.Errorf(`files are left in the source: %s, want no ".ring" and no ".journal" among them`, left)
 	}
 	if by := s.errorsBy(); !strings.HasPrefix(by, "too_many=") {
 		t.Errorf(`the errors are %s, want "too_many=" at its start`, by)
@@ -464,17 +464,17 @@ func TestWhatAKilledStartHasLeftIsRemoved(t *testing.T) {
 	s.start()
 	s.rounds(1)
 	if _, err := os.Stat(path); err != nil {
-		t.Error("the unfinished ring is removed at once")
+		t.Error("the unfinished ring was removed at once, want it kept at first")
 	}
 	s.now = s.now.Add(time.Minute)
 	s.rounds(1)
 	if _, err := os.Stat(path); err != nil {
-		t.Error("the unfinished ring is removed although it has a writer")
+		t.Error("the unfinished ring was removed although it has a writer, want it kept")
 	}
 	f.Close()
 	s.rounds(1)
 	if _, err := os.Stat(path); err == nil {
-		t.Error("the unfinished ring is never removed")
+		t.Error("the unfinished ring is still there without a writer, want it removed")
 	}
 }
 
@@ -622,7 +622,7 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	wantMessages(t, s, "1 one")
 	wantErrors(t, s, "lease=1")
 	if st := s.Status(); len(st) != 1 || !strings.Contains(st[0].Problem, "lease") || st[0].Ended {
-		t.Errorf(`the status is %+v, want 1 in st, "lease" in it and Ended false`, st)
+		t.Errorf(`the status is %+v, want one ring, with "lease" in its Problem and Ended false`, st)
 	}
 	if n := strings.Count(s.log.String(), "reason=lease"); n != 1 {
 		t.Errorf("the log has the reason %d times, want 1:\n%s", n, s.log)
@@ -632,7 +632,8 @@ func TestALeaseThatIsRefusedHasAReason(t *testing.T) {
 	wantErrors(t, s, "lease=1")
 }
 
-// An event in the application's own layout is written byte by byte as if to a file, followed by exactly one line end.
+// An event in the application's own layout is written unchanged, as if to a file, except that it ends with exactly one
+// newline.
 func TestLinesOfAnApplicationsOwnLayoutStayAsTheyAre(t *testing.T) {
 	w, s := mapped(t)
 	own := []string{"{\"level\":\"ERROR\",\"message\":\"a\\tb\"}\n", "2026-05-07 ERROR \x1b[31mred\x1b[0m\r\n", "ERROR failed\njava.lang.Exception\n\tat b.C\n", "without an end", "\n", ""}

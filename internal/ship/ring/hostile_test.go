@@ -105,7 +105,7 @@ func TestBadWordsAbandonARing(t *testing.T) {
 	if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() == w.tail() {
 		t.Errorf("abandoned is %d, the head %d of %d; want 1 and a head that is not at the tail", le.Uint32(w.mem[abandonedAt:]), w.head(), w.tail())
 	}
-	wantErrors(t, s, "word=2") // one for the ring and one for the bytes
+	wantErrors(t, s, "word=2") // one when the ring is abandoned, and one when the bad word is skipped
 }
 
 func TestTruncatedAndSparseRings(t *testing.T) {
@@ -321,7 +321,7 @@ func FuzzRing(f *testing.F) {
 func plainText(t *testing.T, text string) {
 	t.Helper()
 	if i := strings.IndexAny(text, "\x00\x1b\x7f\r"); i >= 0 {
-		t.Errorf("the text has control characters: %.200q, want less than 0", text[i:])
+		t.Errorf("the text has control characters: %.200q, want none", text[i:])
 	}
 }
 

@@ -175,7 +175,7 @@ func (m *model) settle(t *testing.T, n name) {
 	for _, by := range append(m.errors, m.s.errorsBy()) {
 		for _, reason := range strings.Fields(by) {
 			if name, _, _ := strings.Cut(reason, "="); name != reasonClaim && name != reasonRoom && (name != reasonOther || !m.fails) {
-				t.Errorf("the errors are %s, want only %s and %s, and also %s: %t", by, reasonClaim, reasonRoom, reasonOther, m.fails)
+				t.Errorf("the errors are %s, want only %s and %s; %s is also allowed: %t", by, reasonClaim, reasonRoom, reasonOther, m.fails)
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (m *model) settle(t *testing.T, n name) {
 		}
 	}
 	if told != dropped {
-		t.Fatalf("markers have %v, the ring has refused %v", told, dropped)
+		t.Fatalf("the markers count %v, want %v, which the ring has refused", told, dropped)
 	}
 }
 

@@ -116,14 +116,14 @@ func TestASurveyShowsEachRing(t *testing.T) {
 	}
 	all, err := Survey(source)
 	if err != nil || len(all) != 3 {
-		t.Fatalf("the survey is %+v, error %v, want 3", all, err)
+		t.Fatalf("the survey is %+v, error %v, want 3 files and no error", all, err)
 	}
 	if got := all[0]; got.Raised != loggers.Of(ul.Debug) || got.Capacity != minCapacity || got.Problem != "" || got.Name != filepath.Base(w.path) {
 		t.Errorf("the survey shows the ring as %+v, want %s with the capacity %d, raised to debug, without a problem", got, filepath.Base(w.path), minCapacity)
 	}
 	for _, got := range all[1:] {
 		if got.Problem == "" || got.Capacity != 0 || !got.Raised.IsZero() {
-			t.Errorf("the survey shows a file that is no ring as %+v, want a problem, no capacity and no raise", got)
+			t.Errorf("the survey shows a file that is not a ring as %+v, want a problem, no capacity and no raise", got)
 		}
 	}
 	if all, err := Survey(filepath.Join(source, "missing")); err != nil || len(all) != 0 {
@@ -161,8 +161,8 @@ func TestARaiseOfLoggersHasAnotherGenerationEachTime(t *testing.T) {
 	}
 }
 
-// If a sidecar is killed between its two writes, it leaves rules of a later generation, which raise
-// nothing.
+// If a sidecar is killed between the two writes of a raise, the rules in the ring have a later
+// generation than the word and raise nothing.
 func TestARaiseOfLoggersThatIsHalfWrittenIsWrittenAgain(t *testing.T) {
 	source := tmpfs(t)
 	w := newWriter(t, source, testName, minCapacity)

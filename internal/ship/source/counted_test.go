@@ -33,8 +33,8 @@ func gluedFile(rng *rand.Rand, records *lab.Records) (file []byte, glued int) {
 	return file, glued
 }
 
-// Wherever one read ends and the next begins, exactly the places are counted at which a record
-// begins inside a cut line. A piece of a line may also end at the end of a page.
+// Wherever one read ends and the next begins, TakeCuts counts exactly the places at which a record
+// begins inside a cut line. A read may also end inside a line, at the end of a page.
 func TestEachGluedLineIsCountedWhereverLinesAreReadApart(t *testing.T) {
 	sum := 0
 	for seed := range uint64(40) {

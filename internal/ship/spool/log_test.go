@@ -58,7 +58,7 @@ func appended(t testing.TB, l *Log, b *Block, without Without) *Record {
 	return r
 }
 
-// read returns the bytes that replace the records.
+// read returns what is handed on for the records: their lines and markers.
 func read(t testing.TB, l *Log, records ...*Record) Reading {
 	t.Helper()
 	var o Reading
@@ -114,7 +114,7 @@ func TestLinesComeBackAsTheyWere(t *testing.T) {
 			}
 			again, records := open(t, path)
 			if len(records) != 1 || records[0].From != 100 || records[0].Stream != "gc.log" || records[0].Of != born {
-				t.Fatalf("the records are %+v, want 1 from 100 of the stream gc.log, of %+v", records, born)
+				t.Fatalf("the records are %+v, want one of the stream gc.log, from offset 100 of the content %+v", records, born)
 			}
 			if got := read(t, again, records[0]); string(got.Data) != c.text {
 				t.Errorf("after a restart: %d bytes, want %d", len(got.Data), len(c.text))
@@ -191,7 +191,7 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 		}
 	}
 	if got := shape(read(t, l, sum).Data); got != want || sum.From != 0 || sum.End.Offset != 3*n {
-		t.Errorf("the sum hands on %q, want %q; it is %+v", got, want, sum)
+		t.Errorf("the merged record hands on %q, want %q; it is %+v", got, want, sum)
 	}
 	if got := l.Memory(); got > reserveBytes+2*position.PageSize {
 		t.Errorf("%d bytes are in use, want at most %d", got, reserveBytes+2*position.PageSize)
@@ -246,9 +246,9 @@ func TestKeptLinesMoveTogether(t *testing.T) {
 			if len(found) != 1 || !bytes.Equal(read(t, again, found...).Data, want.Data) {
 				t.Errorf("after a restart there are %d records, want 1 that hands on:\n%s", len(found), want.Data)
 			}
-			// A record may count 256 MiB of lines that it does not hold.
+			// A record may count 256 MiB of lines that it no longer holds; reading it needs no memory for them.
 			if cap(again.lines) > 1<<10 {
-				t.Errorf("%d bytes of memory for %d bytes of lines", cap(again.lines), len(want.Data))
+				t.Errorf("reading took %d bytes of memory for %d bytes of lines, want at most 1 KiB", cap(again.lines), len(want.Data))
 			}
 		})
 	}
@@ -259,7 +259,7 @@ func TestMergeOfRecordsWithLinesIsRefused(t *testing.T) {
 	a := appended(t, l, block(0, "a\n"), Without{})
 	b := appended(t, l, block(2, "b\n"), WithoutLines())
 	if _, err := l.Merge(a, b); err == nil {
-		t.Error("records with lines were merged, so lines are lost")
+		t.Error("a record with lines was merged, so lines are lost; want an error")
 	}
 }
 
@@ -288,7 +288,7 @@ func TestOfRecordsThatOverlapTheLastCounts(t *testing.T) {
 	}
 	_, found := open(t, path)
 	if len(found) != 1 || found[0].From != 0 || found[0].End.Offset != 4 {
-		t.Errorf("found %d records, the first from %d to %d, want 1 in found, From 0 and Offset 4", len(found), found[0].From, found[0].End.Offset)
+		t.Errorf("found %d records, the first from %d to %d, want one, from 0 to 4", len(found), found[0].From, found[0].End.Offset)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestMarkerAfterAPieceOfALineBeginsALine(t *testing.T) {
 	b := appended(t, l, block(13, "ce\n"), WithoutLines())
 	got := read(t, l, a, b)
 	if want := "keep this pie\n<1 lines, 3 bytes>\n"; shape(got.Data) != want || got.Lines[ul.Warning] != 1 {
-		t.Errorf("the log hands on %q, want %q; its lines are %v", shape(got.Data), want, got.Lines)
+		t.Errorf("the log hands on %q, want %q; its lines by level are %v, want 1 at warning", shape(got.Data), want, got.Lines)
 	}
 }
 
@@ -418,7 +418,7 @@ func TestForgedSumIsNoRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, err := l.readHead(sum.at); err == nil {
-			t.Errorf("a forged record of %d bytes counts %d dropped ones, want an error", r.End.Offset-r.From, r.Gap().Bytes)
+			t.Errorf("a forged record of %d bytes counts %d dropped bytes, want an error", r.End.Offset-r.From, r.Gap().Bytes)
 		}
 	}
 }

@@ -40,14 +40,14 @@ func withMarkers(from int64, level ul.Level) (b *Block, marked ul.Gap) {
 	return b, marked
 }
 
-// The numbers of a marker among the lines stay exact. This holds if its line is kept or is
-// dropped with all the others, in one record or in two that are merged, and after a restart.
+// The numbers in a marker stay exact, whether its line is kept or is dropped with all other
+// lines, in one record or in two that are merged, and after a restart.
 func TestMarkersInDroppedLinesKeepTheirNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		level   ul.Level
 		without Without
 		drop    bool
-		held    int // lines that are left
+		held    int // lines of each block that are left
 		dropped uint64
 	}{
 		"kept":                     {ul.Warning, Without{}, false, 20, 0},

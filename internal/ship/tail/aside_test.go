@@ -19,7 +19,7 @@ func (r *rig) settleAll() {
 }
 
 // TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked has more finished files than
-// may be held, and does not unlink them.
+// may be held and unlinks none of them.
 func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	const files = 25
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })

@@ -45,7 +45,7 @@ func TestALineCutByAFullTmpfsIsCounted(t *testing.T) {
 					t.Errorf("%v cut lines were counted, want 1", n)
 				}
 				if lost := testutil.ToFloat64(m.jvmLost.WithLabelValues("gc.log")); lost != 8 {
-					t.Errorf("%v s were counted as lost, want 8", lost)
+					t.Errorf("%v seconds were counted as lost, want 8", lost)
 				}
 			})
 		}

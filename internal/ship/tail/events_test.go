@@ -116,7 +116,7 @@ func TestMarkersOfRefusedEventsAreNotWithheld(t *testing.T) {
 	persisted, withheld := string(r.area[:n-c.Withheld]), string(r.area[n-c.Withheld:n])
 	marked, _ := markers(persisted)
 	if lost, _ := markers(withheld); lost > 0 || marked != events-100 || c.Made != len(persisted) {
-		t.Errorf("markers of %d events are withheld, markers of %d are not; want 0 and %d; %d bytes were made", lost, marked, events-100, c.Made)
+		t.Errorf("markers of %d events are withheld, markers of %d are not; want 0 and %d; Made is %d, want all persisted bytes", lost, marked, events-100, c.Made)
 	}
 	counted := uint32(0)
 	for _, n := range c.Lines {

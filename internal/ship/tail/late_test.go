@@ -118,7 +118,7 @@ func onlyTwoDescriptors(t *testing.T) (restore func()) {
 	limit := held[2]
 	unix.Close(held[0])
 	unix.Close(held[1])
-	// Any other free number below the limit could be used as well.
+	// If another descriptor below the limit is closed meanwhile, its number is free as well.
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(limit), Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// An increase() does not see the first step of a series that appears with that step, so the
-// first burst of drops would not be visible.
+// PromQL's increase() does not see the first step of a series that appears with that step. If the
+// series did not exist before, the first burst of drops would not be visible.
 func TestSeriesOfAStreamAppearWithIt(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "[1.000s][info][gc] one\n")

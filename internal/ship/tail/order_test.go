@@ -150,7 +150,7 @@ func TestAgeOfFiles(t *testing.T) {
 		{"by inode number on a tmpfs, whatever the clock says", file(8, 2, 5), file(9, 1, 4), true},
 	} {
 		if source.Age(c.older, c.countsUp) >= source.Age(c.new, c.countsUp) {
-			t.Errorf("%s: the older file has age %d, the newer one %d, want a higher one", c.name, source.Age(c.older, c.countsUp), source.Age(c.new, c.countsUp))
+			t.Errorf("%s: Age is %d for the older file and %d for the newer one, want a higher value for the newer one", c.name, source.Age(c.older, c.countsUp), source.Age(c.new, c.countsUp))
 		}
 	}
 	for release, want := range map[string]bool{"5.9.0": true, "5.8.18-generic": false, "6.1": true, "10.0-rc1": true, "4.18.0-553.el8": false, "5.15-x": true, "odd": false} {

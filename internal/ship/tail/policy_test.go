@@ -118,7 +118,7 @@ func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	}
 }
 
-// Each stream is read in equal amounts, whatever the size of the pieces.
+// The reader takes equal amounts from all streams, whatever the size of the pieces.
 func TestStreamsTakeTurnsByBytes(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
@@ -158,7 +158,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 }
 
 // The source fills up after a part of an endless line was handed on. The rest of the line can
-// be dropped, and counts as one dropped line.
+// be dropped and is then counted as one dropped line.
 func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")

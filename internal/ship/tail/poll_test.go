@@ -139,8 +139,8 @@ func TestAChangeInAnotherWatchedDirectoryIsReportedAndScansNothing(t *testing.T)
 	}
 }
 
-// nextEvent returns the name of the next event, after a new entry in the other watched directory has made
-// one in any case.
+// nextEvent returns the name of the next event. It first creates an entry in the other watched directory, so
+// that there is at least one event.
 func nextEvent(r *rig) string {
 	r.t.Helper()
 	fence, err := os.MkdirTemp(r.cfg.Watched, "fence")
@@ -149,7 +149,7 @@ func nextEvent(r *rig) string {
 	}
 	events, _ := r.src.Watcher.Events()
 	name := (<-events).Name
-	for ev := name; ev != fence; { // the events of the writes before it come first
+	for ev := name; ev != fence; { // the events of earlier writes come before that of the fence
 		ev = (<-events).Name
 	}
 	return name
@@ -203,8 +203,8 @@ func TestPollFindsEverythingWhileTheWatchIsSuspended(t *testing.T) {
 	r.want("new.log", "4\n")
 }
 
-// Files are measured less often if there are many, whatever the last measurement took: on a busy machine, it may have
-// waited for a processor.
+// The pause after a measurement depends on the number of files, not on the time that the measurement took: on a busy
+// machine, the measurement may have waited for a processor.
 func TestMeasuringFilesLeavesTimeForOtherWork(t *testing.T) {
 	r := newRig(t)
 	f := r.writer("gc.log")
@@ -227,7 +227,7 @@ func TestMeasuringFilesLeavesTimeForOtherWork(t *testing.T) {
 	r.src.Watcher.Poll()
 	r.src.env.now = still
 	if rest := r.src.Watcher.measurable.Sub(r.now); rest > 3*measureRest {
-		t.Errorf("after a measurement of 3 files during which a second passed, the next one rests %s, want at most %s", rest, 3*measureRest)
+		t.Errorf("a measurement of 3 files, during which a second passed, is followed by a pause of %s, want at most %s", rest, 3*measureRest)
 	}
 }
 
@@ -282,6 +282,6 @@ func TestAWatchOfADirectoryThatIsGoneStaysSuspended(t *testing.T) {
 		t.Errorf("the kernel is asked again after %s, want %s", next, resumeRest)
 	}
 	if !r.src.CloseGone() || r.src.Watcher.Suspended() {
-		t.Error("the directory that is gone is still open or its watch suspended, want it closed")
+		t.Error("the missing directory is still open, or its watch is still suspended; want neither")
 	}
 }

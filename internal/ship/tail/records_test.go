@@ -72,7 +72,7 @@ func TestNothingIsMovedWithoutASpool(t *testing.T) {
 	r.want("gc.log", text)
 }
 
-// A directory that was moved away comes back with the spool in it. Writing about older
+// A directory that was moved away comes back with the spool in it. Updating older
 // records must not change newer ones.
 func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	r := newRig(t)
@@ -85,7 +85,7 @@ func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	relief := everything
 	relief.Want = 200 << 10
 	r.src.Relief.Weigh()
-	r.src.Relief.Drop(ul.DropAll, relief) // drops and sums up the oldest records
+	r.src.Relief.Drop(ul.DropAll, relief) // drops the lines of the oldest records and merges these records
 	r.read()
 	r.want("other.log", other)
 	total, n := markers(r.text())
@@ -390,7 +390,7 @@ func TestRestOfALineIsDroppedBehindItsMovedBeginning(t *testing.T) {
 	r.write(w, "\nlast\n")
 	r.read()
 	if total, n := markers(r.text()); total != 1 || n != 1 {
-		t.Errorf("%d markers count %d lines, want total 1 and n 1", n, total)
+		t.Errorf("%d markers count %d lines, want 1 marker that counts 1 line", n, total)
 	}
 	r.accounted()
 	if !strings.HasSuffix(r.text(), "\nlast\n") {

@@ -146,7 +146,7 @@ func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
 	gone := func(want ...string) {
 		t.Helper()
 		if got := slices.Sorted(maps.Keys(r.src.Stats().Gone)); !slices.Equal(got, want) {
-			t.Errorf("the deleted files of refused streams are of %q, want %q", got, want)
+			t.Errorf("the refused streams without files are %q, want %q", got, want)
 		}
 	}
 	for name := range names {

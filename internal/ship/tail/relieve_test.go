@@ -75,7 +75,7 @@ type dropModel struct {
 	persisted strings.Builder
 	committed int // bytes of persisted that a rewind keeps
 	dropped   uint64
-	moved     int  // records that were seen
+	moved     int  // records in the spool, added up over all moves
 	fragile   bool // a restart would lose lines, because their file or their records have no name
 }
 
@@ -261,7 +261,7 @@ func (m *dropModel) rewound() {
 	clear(m.last)
 }
 
-// restart forgets everything that is not committed, and starts from a checkpoint.
+// restart forgets everything that is not committed and starts from a checkpoint.
 func (m *dropModel) restart() {
 	if m.fragile {
 		m.readAll()
@@ -318,7 +318,7 @@ func (m *dropModel) finish() {
 	}
 }
 
-// skip treats the lines of a gap as dropped, and checks that they can have been dropped.
+// skip treats the lines of a gap as dropped and checks that they can have been dropped.
 func (m *dropModel) skip(at int, g ul.Gap) int {
 	var bytes uint64
 	var levels [ul.NumLevels]uint64

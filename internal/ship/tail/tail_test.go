@@ -326,7 +326,7 @@ func TestFinishedFileIsUnlinkedAndAWrittenOneIsNot(t *testing.T) {
 		r.commit()
 	}
 	if names := r.names(); len(names) != 1 || names[0] != "alive.log" {
-		t.Fatalf(`the source has the files %v, want 1 in names and names[0] "alive.log"`, names)
+		t.Fatalf(`the source has the files %v, want only "alive.log"`, names)
 	}
 	if len(r.src.table.Files) != 1 {
 		t.Fatalf("%d files are held, want 1", len(r.src.table.Files))
@@ -361,7 +361,7 @@ func TestWriterThatOpensAFileAsItIsUnlinkedLosesNothing(t *testing.T) {
 		held = f
 	}
 	if held == nil {
-		t.Fatal("the file was closed together with its name")
+		t.Fatal("the file was closed when it lost its name, want it held")
 	}
 	w, err := os.OpenFile(kernel.NameOf(held.Inode.FD), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -418,7 +418,7 @@ func TestReclaimUnlinkPunchesNoHoles(t *testing.T) {
 	r.read()
 	r.commit()
 	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
-		t.Errorf(`the source has the files %v, want 1 in names and names[0] "gc.log"`, names)
+		t.Errorf(`the source has the files %v, want only "gc.log"`, names)
 	}
 }
 
