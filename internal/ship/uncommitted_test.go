@@ -36,12 +36,12 @@ func muchAppended(b *bench) (*Shipper, segment.Mark) {
 	}
 	mark, _ := s.check.Mark("gc.log")
 	if pending := s.writer.taken.bytes; pending < 6<<20 {
-		b.t.Fatalf("%d bytes are pending, too few for this test", pending)
+		b.t.Fatalf("%d bytes are pending, want at least 6 MiB for this test", pending)
 	}
 	return s, mark
 }
 
-// reopens runs the writer's reopen, with a reader that answers.
+// reopens runs the writer's reopen while the reader answers its rewind requests.
 func (s *Shipper) reopens(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -66,9 +66,9 @@ func (s *Shipper) reopens(t *testing.T) {
 	}
 }
 
-// The application fills the tmpfs while many bytes are appended but not committed, which
-// shrinks the budget. Then the sync fails. The bytes that were not synced must still be cut
-// off, or the next sync would make them appear durable.
+// The application fills the tmpfs, which shrinks the budget, while many bytes are appended but
+// not committed. Then the sync fails. The bytes that were not synced must still be cut off, or
+// the next sync would make them appear durable.
 func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi
@@ -77,7 +77,7 @@ func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	s.writer.destinationFailed(fmt.Errorf("sync segment: %w", unix.EIO), 0)
 	s.reopens(t)
 	if now, _ := s.check.Mark("gc.log"); now != committed {
-		t.Errorf("the mark is %+v, want %+v, as when the sync failed", now, committed)
+		t.Errorf("the mark is %+v, want %+v, the mark before the failed sync", now, committed)
 	}
 	if size := newestSize(t, b, "gc.log"); size != committed.Offset {
 		t.Errorf("the segment has %d bytes, want the %d that were committed", size, committed.Offset)
@@ -95,7 +95,7 @@ func TestRestartWithSmallerCommits(t *testing.T) {
 	s, from := b.begun(true)
 	s.begins(t, from)
 	if now, _ := s.check.Mark("gc.log"); now != committed {
-		t.Errorf("the mark is %+v, want %+v, as when the sidecar was killed", now, committed)
+		t.Errorf("the mark is %+v, want %+v, the mark before the kill", now, committed)
 	}
 	if size := newestSize(t, b, "gc.log"); size != committed.Offset {
 		t.Errorf("the segment has %d bytes, want the %d that were committed", size, committed.Offset)

@@ -14,12 +14,12 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// Each line of a JVM can begin a saving where --hindsight is short: the log must not grow with them.
+// If --hindsight is short, each line of a JVM can begin a saving. The sidecar's log must not grow with each saving.
 func TestSavingsInQuickSuccessionAreLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, savingsAreLoggedOnceAMinute)
 }
 
-// The clock stands still but where the test sleeps.
+// The fake clock moves only while the test sleeps.
 func savingsAreLoggedOnceAMinute(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Ship.PersistLevel, cfg.Ship.Hindsight = ul.Info, time.Nanosecond
@@ -30,7 +30,7 @@ func savingsAreLoggedOnceAMinute(t *testing.T) {
 	for range 2 {
 		time.Sleep(2 * cfg.Ship.Hindsight)
 		if saving, err := shipper.Save(); err != nil || !saving.Began {
-			t.Fatalf("began: %v, error: %v; a saving is not over at once, so this test shows nothing", saving.Began, err)
+			t.Fatalf("began: %v, error: %v; want a new saving and no error, or this test shows nothing", saving.Began, err)
 		}
 	}
 	for range 100 {
@@ -50,6 +50,6 @@ func savingsAreLoggedOnceAMinute(t *testing.T) {
 	time.Sleep(time.Minute)
 	text.Reset()
 	if _, err := s.save("pause", "a test"); err != nil || !strings.Contains(text.String(), "suppressed=99\n") {
-		t.Errorf("after 99 savings that were not logged: %v, %q, want suppressed=99", err, &text)
+		t.Errorf("after 99 savings that were not logged: error %v, log %q; want no error and suppressed=99", err, &text)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 5e6, time.UTC)
 
-// testJournal returns a journal of a directory whose clock the test sets, and its log.
+// testJournal returns a journal in a directory, its clock, which the test can set, and its log.
 func testJournal(t *testing.T, source string) (j *journal, clock *time.Time, log *bytes.Buffer) {
 	t.Helper()
 	log, clock = &bytes.Buffer{}, new(noon)
@@ -27,7 +27,7 @@ func testJournal(t *testing.T, source string) (j *journal, clock *time.Time, log
 	return j, clock, log
 }
 
-// lines returns the lines of the file.
+// lines returns the lines of the journal's file.
 func lines(t *testing.T, source string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(source, mark.Stream))
@@ -66,13 +66,13 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 		j.Add(mark.New(mark.Truncated))
 	}
 	if n := len(lines(t, dir)); n != maxMarks {
-		t.Fatalf("the journal has %d marks, want the maximum", n)
+		t.Fatalf("the journal has %d marks, want maxMarks", n)
 	}
 	*clock = clock.Add(period)
 	j.Add(mark.New(mark.SidecarStopped))
 	got := lines(t, dir)[maxMarks:]
 	if len(got) != 2 || !strings.HasSuffix(got[0], "marks-suppressed count=7") || !strings.HasSuffix(got[1], "sidecar-stopped") {
-		t.Errorf(`the last lines are %q, want 2 in got, "marks-suppressed count=7" at its end and "sidecar-stopped" at its end`, got)
+		t.Errorf(`the last lines are %q, want 2 that end with "marks-suppressed count=7" and "sidecar-stopped"`, got)
 	}
 	for range maxMarks {
 		j.Add(mark.New(mark.Truncated))
@@ -80,18 +80,18 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 	*clock = clock.Add(-time.Hour) // a clock that is set back begins another minute
 	j.Add(mark.New(mark.Truncated))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") {
-		t.Errorf(`the last lines are %q, want "marks-suppressed count=1" at its end`, got[len(got)-2:])
+		t.Errorf(`the last lines are %q, want the first of them to end with "marks-suppressed count=1"`, got[len(got)-2:])
 	}
 	for range maxMarks {
 		j.Add(mark.New(mark.Truncated))
 	}
 	j.Close(mark.New(mark.SidecarStopped))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") || !strings.HasSuffix(got[len(got)-1], "mark: sidecar-stopped") {
-		t.Errorf(`the last lines are %q, want "marks-suppressed count=1" at its end and "mark: sidecar-stopped" at its end`, got[len(got)-2:])
+		t.Errorf(`the last lines are %q, want them to end with "marks-suppressed count=1" and "mark: sidecar-stopped"`, got[len(got)-2:])
 	}
 }
 
-// Figures never suppress marks of events, nor the other way round.
+// Figures never suppress marks of events, and marks of events never suppress figures.
 func TestFiguresHaveTheirOwnBound(t *testing.T) {
 	dir := t.TempDir()
 	j, clock, _ := testJournal(t, dir)
@@ -107,12 +107,12 @@ func TestFiguresHaveTheirOwnBound(t *testing.T) {
 	*clock = clock.Add(period)
 	j.Add(mark.New(mark.JVMFigures))
 	if got := lines(t, dir); len(got) != maxFigures+maxMarks+1 || !strings.HasSuffix(got[len(got)-1], "mark: jvm-figures") {
-		t.Errorf("after a minute, the last of %d lines is %q, want one more mark of figures, and none of suppressed ones", len(got), got[len(got)-1])
+		t.Errorf("after a minute, the last of %d lines is %q, want one more mark of figures and no mark of suppressed ones", len(got), got[len(got)-1])
 	}
 }
 
-// The application can put anything in the place of the file. Nothing waits for it, and
-// nothing outside of the source is written to.
+// The application can put anything in the place of the journal's file. The sidecar never waits
+// for it and never writes outside the source.
 func TestWhatHasTheNameOfTheFile(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, nil, 0o600); err != nil {
@@ -138,10 +138,10 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 				t.Errorf("the failure is in the log %d times, want 1: %s", n, log)
 			}
 			if info, err := os.Stat(outside); err != nil || info.Size() > 0 {
-				t.Errorf("the file outside is %v, error %v, want 0", info, err)
+				t.Errorf("the file outside is %v, error %v; want 0 bytes and no error", info, err)
 			}
 			if _, err := os.Lstat(outside + "2"); err == nil {
-				t.Error("a file was made outside")
+				t.Error("a file was created outside the source, want none")
 			}
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
@@ -164,7 +164,7 @@ func TestASourceThatIsMissing(t *testing.T) {
 		t.Errorf("the failure is in the log %d times, want 1: %s", n, log)
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		t.Error("the missing directory was created")
+		t.Error("the missing directory was created, want it to stay missing")
 	}
 }
 
@@ -177,14 +177,14 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 	for n := 0; n < 1000; n++ {
 		*clock = clock.Add(time.Second)
 		j.Add(mark.New(mark.JVMStarted, "flags", strings.Repeat("x", 200)))
-		if n == 10 { // it can end in the middle of a line from now on
+		if n == 10 { // the tmpfs is full now, so a write can end in the middle of a line
 			_ = os.WriteFile(filepath.Join(dir, "gc.log"), make([]byte, 1<<20), 0o600)
 		}
 	}
 	text = strings.Join(lines(t, dir), "\n")
 	for line := range strings.SplitSeq(text, "\n") {
 		if _, ok := mark.Parse([]byte(line)); !ok {
-			t.Fatalf("the line is no mark: %q", line)
+			t.Fatalf("the line is not a mark: %q", line)
 		}
 	}
 	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// From a JVM 25 with gc=info and safepoint=info on a frozen disk: no line alone shows that the
-// write of the pause's line waited.
+// These lines are from a JVM 25 with gc=info and safepoint=info on a frozen disk. No line alone
+// shows that the write of the pause's line waited.
 func TestWhoLooksForStallsSeesWhatTheInsightJoins(t *testing.T) {
 	lines := []string{
 		"[1.000s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms",

@@ -40,7 +40,8 @@ func TestTheLastGapsAreKeptEachOnce(t *testing.T) {
 	}
 }
 
-// The page has the newest last, and nothing of a log that is not on a list.
+// The page shows the newest pause last. The parts of a pause's name are from fixed lists, so no
+// other text of a log is in the name.
 func TestTheLastPausesAreNamed(t *testing.T) {
 	at := time.Unix(1000, 0)
 	got := pausesOf([]insight.Stop{

@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// Where a sink takes whole segments, --upload-age is their age, also a longer one than that
-// of a sidecar without such a sink.
+// If a sink takes whole segments, segments are sealed at the age in --upload-age, even if that is
+// longer than the age in a sidecar without such a sink.
 func TestSegmentsHaveTheAgeOfTheirUpload(t *testing.T) {
 	usual := DefaultConfig().Ship.Segment.SegmentAge
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// yielded runs yield for a minute of a fake clock, and says whether the sidecar
-// was ended. After that time, it calls after.
+// yielded runs yield for a minute of a fake clock. It returns whether yield ended the sidecar,
+// and the log. If after is not nil, yielded calls it once the duration at has passed.
 func yielded(t *testing.T, source string, within, at time.Duration, after func()) (ended bool, said string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -34,14 +34,14 @@ func yielded(t *testing.T, source string, within, at time.Duration, after func()
 }
 
 // A pod whose sidecar has become an ordinary init container starts its JVM only
-// when that has ended.
+// when that container has ended.
 func TestASidecarYieldsOnce(t *testing.T) {
 	source := t.TempDir()
 	if ended, said := yielded(t, source, 10*time.Second, 0, nil); !ended || !strings.Contains(said, "exiting without a log") {
-		t.Errorf(`the first: ended %v, want true, and "exiting without a log" in its log: %s`, ended, said)
+		t.Errorf(`the first sidecar: ended %v, want true, and "exiting without a log" in its log: %s`, ended, said)
 	}
 	if ended, said := yielded(t, source, 10*time.Second, 0, nil); ended || said != "" {
-		t.Errorf("the second, which the kubelet has started: ended %v, want false, and nothing in its log: %s", ended, said)
+		t.Errorf("the second sidecar, which the kubelet has started: ended %v, want false, and nothing in its log: %s", ended, said)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestASidecarThatIsNeededDoesNotYield(t *testing.T) {
 	marked := t.TempDir()
 	write(marked, mark.Stream)()
 	if ended, _ := yielded(t, marked, 10*time.Second, 0, nil); !ended {
-		t.Error("a mark of the sidecar's own passes for a log")
+		t.Error("with only a mark of the sidecar's own, the sidecar stayed, want it to end")
 	}
 	used := t.TempDir()
 	write(used, "gc-1.log")()
@@ -68,7 +68,7 @@ func TestASidecarThatIsNeededDoesNotYield(t *testing.T) {
 		t.Error("with a log after nine seconds, the sidecar ended, want it to stay")
 	}
 	if ended, _ := yielded(t, t.TempDir(), 0, 0, nil); ended {
-		t.Error("unasked, the sidecar ended, want it to stay")
+		t.Error("with --yield-after 0, the sidecar ended, want it to stay")
 	}
 	missing := filepath.Join(t.TempDir(), "missing") // a tmpfs that cannot be marked is no reason to end
 	if ended, said := yielded(t, missing, time.Second, 0, nil); ended || !strings.Contains(said, "yielding failed") {

@@ -37,8 +37,8 @@ type line struct {
 	Text  string
 }
 
-// commit is a text that a sidecar commits at once, and the time at which it had read all of the
-// text.
+// commit is a text that a sidecar commits in one step. after is the time from now until the sidecar
+// has read all of the text.
 type commit struct {
 	after time.Duration
 	text  string
@@ -88,7 +88,7 @@ func app(begin time.Time, from, to int) string {
 	return b.String()
 }
 
-// scenarios returns copies of logs that were read around a time.
+// scenarios returns copies of logs that were read at about the given time.
 func scenarios(now time.Time) map[string]scenario {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	return map[string]scenario{
@@ -176,7 +176,7 @@ func sumUp(t *testing.T, dir string) {
 func agree(t *testing.T, dir string, of scenario) {
 	printed, delivered := catLines(t, dir, cat.Config{}), sinkLines(t, dir)
 	if len(printed) == 0 {
-		t.Fatal("nothing is printed")
+		t.Fatal("nothing is printed, want lines")
 	}
 	for i := range min(len(printed), len(delivered)) {
 		p, d := printed[i], delivered[i]
@@ -188,7 +188,7 @@ func agree(t *testing.T, dir string, of scenario) {
 			t.Fatalf("line %d:\nprinted   %+v\ndelivered %+v", i, short(p), short(d.line))
 		}
 		if !d.shown && d.Time.After(d.written) {
-			t.Fatalf("line %d was written at %v, after it was persisted at %v", i, d.Time, d.written)
+			t.Fatalf("line %d is dated %v, want a time no later than %v, when it was persisted", i, d.Time, d.written)
 		}
 	}
 	if len(printed) != len(delivered) {
@@ -216,7 +216,7 @@ func agree(t *testing.T, dir string, of scenario) {
 	first, last := printed[len(printed)/3].Time, printed[2*len(printed)/3].Time
 	windows := []struct{ since, until time.Time }{{first, time.Time{}}, {time.Time{}, last}, {first, last}, {last, last}}
 	for _, l := range printed {
-		if at := l.Time.Add(time.Second); isGap(l) { // the gaps of the scenarios take longer
+		if at := l.Time.Add(time.Second); isGap(l) { // each gap of the scenarios lasts longer
 			windows = append(windows, struct{ since, until time.Time }{at, at.Add(time.Second)})
 		}
 	}
@@ -272,7 +272,7 @@ func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
 		delete(levels, share.Name)
 	}
 	if len(levels) > 0 {
-		t.Errorf("the report lacks %v", levels)
+		t.Errorf("the report lacks the levels %v", levels)
 	}
 	var stops []int64
 	for _, s := range r.Series {
@@ -385,7 +385,7 @@ func catLines(t *testing.T, dir string, cfg cat.Config) (lines []line) {
 		t.Fatal(err)
 	}
 	if err := p.Run(context.Background()); err != nil || stderr.Len() > 0 {
-		t.Fatalf("cat: error %v, stderr %q; want no error and nothing", err, stderr.String())
+		t.Fatalf("cat: error %v, stderr %q; want no error and an empty stderr", err, stderr.String())
 	}
 	for text := range strings.Lines(stdout.String()) {
 		var l struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // If the disk fails briefly at the start, the sink does not get everything twice: the worker
-// retries to read the cursor and delivers nothing until it succeeds.
+// keeps trying to read the cursor and delivers nothing until it succeeds.
 func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	r := newRig(t, false)
 	r.commits("gc.log", "[1s][info][gc] one")
@@ -24,14 +24,14 @@ func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	r.commits("gc.log", "[2s][info][gc] two")
 	r.waits("the sink fails", func() bool { return r.set.Status()[0].Failure != "" })
 	if r.has(r.list("gc.log")[0]) {
-		t.Error("retention may delete what the sink may lack")
+		t.Error("retention may delete a segment that the sink may lack, want it kept")
 	}
 	r.must(os.Remove(path))
 	r.must(os.Rename(path+".away", path))
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
 	r.must(r.end())
 	if got := r.set.Status()[0]; got.Failure != "" || len(r.gets(2)) != 2 {
-		t.Errorf(`the state is %+v, the engine has %q, want Failure "" and 2 in r.gets(2)`, got, r.gets(2))
+		t.Errorf(`the state is %+v, the engine has %q; want no failure and 2 lines`, got, r.gets(2))
 	}
 }
 
@@ -60,8 +60,8 @@ func TestTheFilesOfASinkThatIsGone(t *testing.T) {
 	}
 }
 
-// The content of a cursor file is not trusted: if it is invalid, the sink begins again, and that is
-// counted.
+// The content of a cursor file is not trusted: if it is invalid, the sink begins again and counts
+// the lost cursor.
 func TestAMalformedCursorBeginsAgain(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "half of it": `{"sink":"test://there","stre`, "no streams": `{}`,

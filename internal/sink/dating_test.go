@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// ofDay reads a time of one day.
+// ofDay parses a time on 2026-11-21, the day of all cases.
 func ofDay(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse("15:04:05", text)
@@ -95,7 +95,7 @@ func TestTimesOfLines(t *testing.T) {
 				}
 			}
 			if !d.dates().check() {
-				t.Errorf("a cursor could not hold %+v", d.dates())
+				t.Errorf("the dates are %+v, want dates that a cursor can hold", d.dates())
 			}
 		})
 	}
@@ -127,8 +127,8 @@ func TestARestartDatesLinesAsBefore(t *testing.T) {
 	r.begin()
 	start := r.list("gc.log")[0].Start
 	// A line is never dated later than the last write of its segment. So the second line must be
-	// written more than a millisecond after the first one, by the clock of files. That clock
-	// moves with the kernel's tick and is late by up to 10 ms.
+	// written more than a millisecond after the first one, as measured by the clock for file
+	// times. That clock moves with the kernel's tick and is late by up to 10 ms.
 	clock := filepath.Join(t.TempDir(), "clock")
 	for written := start; written.Sub(start) < 2*time.Millisecond; {
 		r.must(os.WriteFile(clock, []byte("x"), 0o600))

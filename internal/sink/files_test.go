@@ -45,7 +45,7 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 			r.gets(1)
 			r.must(r.end())
 			if c, err := loadCursors(state, "test.json"); err != nil || len(c) != 1 {
-				t.Errorf("the cursors are %v, error %v, want 1", c, err)
+				t.Errorf("the cursors are %v, error %v; want 1 cursor and no error", c, err)
 			}
 			text, err := os.ReadFile(filepath.Join(outside, "precious"))
 			if entries, _ := os.ReadDir(outside); err != nil || string(text) != "precious" || len(entries) != 1 {
@@ -55,7 +55,7 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 	}
 }
 
-// Refused lines are listed only in a file to which no other name leads.
+// Refused lines are listed only in a regular file that has no other name.
 func TestAListOfWhatWasSetAsideThatIsAnothersFile(t *testing.T) {
 	for name, put := range map[string]func(path, precious string) error{
 		"a hard link": func(path, precious string) error { return os.Link(precious, path) },

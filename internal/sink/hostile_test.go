@@ -62,7 +62,7 @@ func TestAStreamThatIsGone(t *testing.T) {
 		return !pending
 	})
 	if f := r.set.Status()[0].Failure; f != "" {
-		t.Errorf("the sink fails: %s, want nothing", f)
+		t.Errorf("the sink reports the failure %s, want none", f)
 	}
 	r.must(r.end())
 }

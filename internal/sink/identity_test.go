@@ -42,7 +42,7 @@ func TestADestinationKeepsItsName(t *testing.T) {
 	}
 	left, err := os.ReadDir(state.path(""))
 	if err != nil || len(left) != 1 {
-		t.Errorf("the directory has %v, error %v, want 1", left, err)
+		t.Errorf("the directory has %v, error %v; want 1 file and no error", left, err)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestASinkKnowsItsDestinationAndIsNoted(t *testing.T) {
 	r.commits("gc.log", "[1s][info][gc] one")
 	r.waits("a line is delivered", func() bool { return len(k.got()) == 1 })
 	if want, err := identity(files{r.dest}); err != nil || k.id != want {
-		t.Errorf("the sink has the name %q, the destination %q, error %v", k.id, want, err)
+		t.Errorf("the sink has the name %q, want the destination's name %q; error %v", k.id, want, err)
 	}
 	if note := r.set.Status()[0].Note; note != "at least once" {
 		t.Errorf(`the note is %q, want "at least once"`, note)

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine keeps everything that is delivered, and fails when a test wants it to.
+// engine keeps everything that is delivered. It fails when a test wants it to.
 type engine struct {
 	mu    sync.Mutex
 	lines []string // "stream offset text"
@@ -253,7 +253,7 @@ func TestWhatAnEngineRejectsIsSetAsideAndCounted(t *testing.T) {
 	}
 	list, err := os.ReadFile(filepath.Join(r.dest, stateDir, "test.rejected.jsonl"))
 	if err != nil || !strings.Contains(string(list), `"stream":"gc.log"`) || !strings.Contains(string(list), "no such field") {
-		t.Errorf("the list is %q, error %v, want \"\\\"stream\\\":\\\"gc.log\\\"\" in it and \"no such field\" in it", list, err)
+		t.Errorf("the list is %q, error %v; want the stream gc.log and \"no such field\" in the list, and no error", list, err)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestRetentionWaitsForASinkAndCountsWhatItDoesNotWaitFor(t *testing.T) {
 	all, err := segment.List(filepath.Join(r.dest, "gc.log"))
 	r.must(err)
 	if !r.set.Needs(all[0]) {
-		t.Error("the sink does not need a segment that it lacks")
+		t.Error("the sink does not need a segment that it lacks, want it to need the segment")
 	}
 	r.set.Deleted(all[0])
 	if n := testutil.ToFloat64(r.set.workers[0].metrics.skippedSegments); n != 1 {
@@ -309,11 +309,11 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// The writer makes the destination, and may do so after the sinks have begun. That is no error.
+// The writer creates the destination, perhaps after the sinks have begun. That is not an error.
 func TestSinksWaitForTheDestination(t *testing.T) {
 	for name, c := range map[string]struct {
-		is   string // what is at the name of the destination
-		want bool   // a message
+		is   string // what has the name of the destination; empty: nothing
+		want bool   // a message is logged
 	}{"nothing": {"", false}, "a file": {"file", true}} {
 		t.Run(name, func(t *testing.T) {
 			dest := filepath.Join(t.TempDir(), "dest")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The first reason of a failure may pass, and another reason may last.
+// The first reason for a failure may go away while another one lasts.
 func TestAnotherReasonOfAFailureIsLogged(t *testing.T) {
 	var of told
 	began := time.Now()
@@ -21,7 +21,7 @@ func TestAnotherReasonOfAFailureIsLogged(t *testing.T) {
 		{61 * time.Second, "unknown authority", false, true},
 		{200 * time.Second, "unknown authority", false, false},
 		{201 * time.Second, "no network", false, true},
-		{202 * time.Second, "no network", true, true}, // it worked meanwhile
+		{202 * time.Second, "no network", true, true}, // the sink has worked in between
 	} {
 		if got := of.tells(c.text, c.first, began.Add(c.after)); got != c.want {
 			t.Errorf("%q after %s is logged: %t, want %t", c.text, c.after, got, c.want)

@@ -28,7 +28,7 @@ type application struct {
 	change   []string
 	flags    func(settings string) (jvm, program []string)
 	streams  map[string]string // the streams that it writes, with their formats
-	undated  bool              // or dated without a zone
+	undated  bool              // its lines have no date, or one without a zone
 }
 
 func property(name string) func(string) (jvm, program []string) {
@@ -126,7 +126,7 @@ func (app *application) run(t *testing.T, jdk lab.JDK, jars, source string) {
 	}
 }
 
-// settings returns the file with a name from docs/application.md or testdata.
+// settings returns the settings file of the given name, from docs/application.md or testdata.
 func settings(t *testing.T, name string) string {
 	t.Helper()
 	if strings.Contains(name, "/") {
@@ -179,7 +179,7 @@ func (app *application) read(t *testing.T, dest, stream, format string, begin ti
 		}
 		if m := marker.FindStringSubmatch(shows); m != nil {
 			if want = m[1]; want == "trace" && strings.HasSuffix(stream, ".gelf") {
-				want = "debug" // the least severity of syslog
+				want = "debug" // the lowest severity of syslog
 			}
 			if shows == l.Text {
 				levels[m[1]]++
@@ -195,11 +195,11 @@ func (app *application) read(t *testing.T, dest, stream, format string, begin ti
 			return
 		}
 		if strings.Contains(l.Text, last) {
-			break // Spring Boot has more to say
+			break // Spring Boot logs more lines after it
 		}
 	}
 	if len(levels) != 5 || levels["error"] != 20 {
-		t.Errorf(`%s: records by level, want 5 in levels and levels["error"] 20: %v`, stream, levels)
+		t.Errorf(`%s: the records by level are wrong, want 5 levels and 20 records at error: %v`, stream, levels)
 	}
 	if only := cat(t, dest, stream, "--format", stream+"="+format); !slices.Equal(only, lines) {
 		t.Errorf("%s: with --format %s, the lines differ, want the same as without it", stream, format)

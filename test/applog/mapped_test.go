@@ -114,7 +114,7 @@ func TestMappedFile(t *testing.T) {
 			}
 			for n, times := range numbers(t, dest) {
 				if killed && n > 100 || !killed && times > 2 {
-					t.Errorf("number %d is there %d times, the application killed: %t; want no number above 100 if it was, and none more than twice if not", n, times, killed)
+					t.Errorf("number %d is persisted %d times, the application was killed: %t; want no number above 100 if it was killed, otherwise no number more than twice", n, times, killed)
 				}
 			}
 		})

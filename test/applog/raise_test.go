@@ -23,7 +23,7 @@ func TestRaisesByLogger(t *testing.T) {
 	}
 	ours, err := filepath.Glob("../../bin/java/ullage-log*.jar")
 	if err != nil || len(ours) < 3 {
-		t.Fatalf("the jars are %q, %v: run make java first, want at least 3", ours, err)
+		t.Fatalf("the jars are %q, error %v; want at least 3: run make java first", ours, err)
 	}
 	path := strings.Join(append(ours, jars, filepath.Join(jars, "*")), ":")
 	for _, jdk := range lab.NeedsJDKs(t) {
@@ -57,7 +57,7 @@ func TestRaisesByLogger(t *testing.T) {
 				}
 				shows("com.acme.Db")
 				if len(first) != 1 {
-					t.Errorf("with com.acme=debug, the first rounds are %v, want 1", first)
+					t.Errorf("with com.acme=debug, the first rounds are %v, want those of 1 logger", first)
 				}
 				ask("com.other=debug, com.acme.wire=trace")
 				shows("com.other.Db")
@@ -76,7 +76,7 @@ func TestRaisesByLogger(t *testing.T) {
 func rounds(t *testing.T, dest string, first, last map[string]int) {
 	t.Helper()
 	out, err := exec.Command(lab.Binary(), "logs", dest).CombinedOutput()
-	if err != nil && !strings.Contains(string(out), "is persisted") && !strings.Contains(string(out), "holds no streams") { // yet
+	if err != nil && !strings.Contains(string(out), "is persisted") && !strings.Contains(string(out), "holds no streams") { // nothing yet
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, m := range round.FindAllStringSubmatch(string(out), -1) {

@@ -48,7 +48,7 @@ func TestFaultsOfAPageAreFound(t *testing.T) {
 					fmt.Fprintf(w, well, c.body)
 				}
 			}))
-			// The server outlives the page: no test waits for the page's last request, for an icon.
+			// The server outlives the page, because no test waits for the page's last request, which is for an icon.
 			t.Cleanup(server.Close)
 			p := b.Open(t, server.URL+"/", View{Width: 800, Height: 600})
 			found := slices.Concat(p.Look(), p.Faults())

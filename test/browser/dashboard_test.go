@@ -29,7 +29,7 @@ func TestTheDashboardShowsSomethingInEachPanel(t *testing.T) {
 				t.Errorf("the dashboard has %d panels, want at least 40", n)
 			}
 			for _, fault := range value[[]string](p, emptyPanels) {
-				t.Errorf("nothing is drawn: %s", fault)
+				t.Errorf("a panel shows no data or no figures, want both: %s", fault)
 			}
 			p.Inspect()
 			p.Picture("dashboard-" + v.String())

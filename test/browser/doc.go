@@ -11,5 +11,5 @@
 //
 // Pictures are written into bin/browser of the project, for people to look at.
 //
-// It is a module of its own, because the browser's protocol is larger than the whole product.
+// The package is a module of its own, because the browser's protocol is larger than the whole product.
 package browser

@@ -192,7 +192,7 @@ func TestLivePageOfASidecarInTrouble(t *testing.T) {
 			} {
 				var got int
 				if p.Eval(fmt.Sprintf("document.querySelectorAll(%q).length", selector), &got); got != want {
-					t.Errorf("%d of %s, want %d", got, selector, want)
+					t.Errorf("%d elements match %s, want %d", got, selector, want)
 				}
 			}
 			var text string
@@ -231,12 +231,12 @@ func TestLivePageStopsAndRecovers(t *testing.T) {
 	p.Await("the button has the focus", `document.activeElement.id === 'stop'`)
 	p.Press(kb.Enter)
 	p.Await("the button is pressed", `document.querySelector('#stop').getAttribute('aria-pressed') === 'true'`)
-	// An answer under way arrives, but no further one.
+	// The answer to a request under way arrives, but the page sends no further request.
 	var before, after int
 	const asked = `new Promise((done) => setTimeout(() => done(performance.getEntriesByType('resource').length), 2500))`
 	p.Eval(asked, &before)
 	if p.Eval(asked, &after); after != before {
-		t.Errorf("the stopped page asked %d times, want 0", after-before)
+		t.Errorf("the stopped page sent %d requests, want 0", after-before)
 	}
 	p.Press(kb.Enter)
 	p.Await("it asks again", fmt.Sprintf(`performance.getEntriesByType('resource').length > %d`, before))

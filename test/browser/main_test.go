@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// prepare builds with the project's own module, because the go.sum of this module lacks some of its modules.
+// prepare builds ullage and runs the tests. It builds in the project's own module, because the go.sum of this module
+// lacks some of the modules that ullage needs.
 func prepare(m *testing.M) (code int, err error) {
 	if programs, err = os.MkdirTemp("", "ullage-browser-"); err != nil {
 		return 0, err

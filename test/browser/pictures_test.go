@@ -78,7 +78,7 @@ func (p *Page) top(path string, width, height float64) {
 		return err
 	}))
 	if len(png) > maxPicture {
-		p.tb.Errorf("%s has %d bytes, at most %d are allowed", path, len(png), maxPicture)
+		p.tb.Errorf("%s has %d bytes, want at most %d", path, len(png), maxPicture)
 	}
 	if err := os.WriteFile(path, png, 0o644); err != nil {
 		p.tb.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// day is a destination with the log of a JVM over a day and the marks of its sidecar: a gap, a restart, a raised
+// day creates a destination with the log of a JVM over a day and the marks of its sidecar: a gap, a restart, a raised
 // level, a crash, and text that tries to be HTML.
 func day(t *testing.T) string {
 	t.Helper()
@@ -139,7 +139,7 @@ func marks(t *testing.T, p *Page) {
 		".b-raised.band": 1, ".b-crash.band": 1, ".b-sidecar.band": 1, "details li": 5, ".heap .before": 200, ".sizes svg": 3,
 		".bars .column": 3, ".heap .after": 200, ".causes tbody tr": 3, ".longest tbody tr": 10, ".legend span": 5} {
 		if n := value[int](p, fmt.Sprintf("document.querySelectorAll(%q).length", what)); n < least {
-			t.Errorf("%d %s, want at least %d", n, what, least)
+			t.Errorf("%d elements match %s, want at least %d", n, what, least)
 		}
 	}
 	outside := value[int](p, `(() => {
@@ -155,7 +155,7 @@ func marks(t *testing.T, p *Page) {
 	}
 }
 
-// zoom uses the keyboard, the buttons and the pointer.
+// zoom checks that the keyboard, a button and the pointer change the view.
 func zoom(t *testing.T, p *Page) {
 	t.Helper()
 	count := func() int { return value[int](p, `document.querySelectorAll(".mark title").length`) }
@@ -173,11 +173,11 @@ func zoom(t *testing.T, p *Page) {
 	}
 	p.Press("0")
 	if first() != all || count() != before {
-		t.Error("0 does not show all")
+		t.Error("after the key 0, the page does not show the first view, want it again")
 	}
 	p.Eval(`document.querySelector('button[data-do="in"]').click()`, nil)
 	if first() == all {
-		t.Error("the button does not zoom")
+		t.Error("after a click on the zoom button, the view is the first one, want another one")
 	}
 	was := first()
 	left := value[int](p, `(() => {
@@ -188,7 +188,7 @@ func zoom(t *testing.T, p *Page) {
 		return document.querySelectorAll(".select").length;
 	})()`)
 	if left != 0 || first() == was {
-		t.Errorf("a drag does not zoom, or leaves an area: %d areas are left, want 0 and another view than %s", left, was)
+		t.Errorf("after a drag, %d areas are left, want 0 and another view than %s", left, was)
 	}
 }
 
@@ -196,7 +196,7 @@ func zoom(t *testing.T, p *Page) {
 // side by side.
 func TestReportsOfEveryCollector(t *testing.T) {
 	const dir = "../../internal/line/pause/testdata/"
-	logs, err := filepath.Glob(dir + "*-jdk25.log") // other releases differ in their lines, and not on the page
+	logs, err := filepath.Glob(dir + "*-jdk25.log") // logs of other releases have other lines, but make the same page
 	if err != nil || len(logs) < 8 {
 		t.Fatalf("%d logs, want at least 8: %v", len(logs), err)
 	}

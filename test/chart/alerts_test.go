@@ -96,8 +96,8 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 	}
 }
 
-// TestAlertsFireAndKeepSilent runs the series of testdata/alerts.yaml. It leaves out annotations, since promtool
-// would compare them word by word.
+// TestAlertsFireAndKeepSilent runs the series of testdata/alerts.yaml. The test leaves out annotations, since promtool
+// would compare them word for word.
 func TestAlertsFireAndKeepSilent(t *testing.T) {
 	rules := ruleObject(t, "rules: {enabled: true}").Spec
 	for _, g := range rules.Groups {
@@ -187,20 +187,20 @@ rules: {enabled: true, alertLabels: {team: jvm, severity: page}, pauseSeconds: 0
   without: [UllageInjectorDown, UllageInjectorFailing, UllageInjectorCertificate, UllagePodsWithoutSidecar]}`)
 	for _, g := range rule.Spec.Groups {
 		if g.Name == "ullage-injector" {
-			t.Error("a group without rules is left")
+			t.Error("the group ullage-injector has no rules but is left, want it removed")
 		}
 	}
 	for _, a := range rule.alerts() {
 		if a.Labels["team"] != "jvm" || a.Labels["severity"] != "page" {
-			t.Errorf(`the alert %s has the labels %v, want a.Labels["team"] "jvm" and a.Labels["severity"] "page"`, a.Alert, a.Labels)
+			t.Errorf(`the alert %s has the labels %v, want team=jvm and severity=page`, a.Alert, a.Labels)
 		}
 		if want := map[string]string{"UllagePauseOverObjective": "> 0.05", "UllageSinkBehind": "> 7200"}[a.Alert]; !strings.HasSuffix(a.Expr, want) {
-			t.Errorf("%s: %s, want %s", a.Alert, a.Expr, want)
+			t.Errorf("the expression of %s is %s, want it to end with %s", a.Alert, a.Expr, want)
 		}
 	}
 }
 
-// The certificate is renewed at a third of its lifetime. An alert before that would be a false alarm.
+// The certificate is renewed when a third of its lifetime is left. An alert before that would be a false alarm.
 func TestTheCertificatesAlertGoesByItsLifetime(t *testing.T) {
 	for values, want := range map[string]string{
 		"rules: {enabled: true}":                                     "< 604800",
@@ -210,7 +210,7 @@ func TestTheCertificatesAlertGoesByItsLifetime(t *testing.T) {
 	} {
 		for _, a := range ruleObject(t, values).alerts() {
 			if a.Alert == "UllageInjectorCertificate" && !strings.HasSuffix(a.Expr, want) {
-				t.Errorf("%s: %s, want %s", values, a.Expr, want)
+				t.Errorf("%s: the expression is %s, want it to end with %s", values, a.Expr, want)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestTheInjectorsArguments(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		c := sole[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0]
 		if c.Args[0] != "serve" {
-			t.Fatalf(`arguments: %q, want "serve"`, c.Args)
+			t.Fatalf(`the arguments are %q, want "serve" as the first`, c.Args)
 		}
 		hook, cert, adm := webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
 		cert.Cluster = kubeapi.Cluster{Host: "10.96.0.1", Port: "443"}

@@ -15,13 +15,13 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// The hook's Job checks the same settings with which the injectors start.
+// The hook's Job checks exactly the settings with which the injectors start.
 func TestTheHookChecksTheInjectorsOwnSettings(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		hook := ofHook(objects, "pre-install,pre-upgrade")
 		if r.name == "bare" {
 			if len(hook) != 0 {
-				t.Errorf("with check.enabled false, the chart has %v, want none", hook)
+				t.Errorf("with check.enabled false, the chart has the hook's objects %v, want none", hook)
 			}
 			return
 		}
@@ -36,7 +36,7 @@ func TestTheHookChecksTheInjectorsOwnSettings(t *testing.T) {
 			t.Errorf("the check reads\n%s\nthe injector\n%s\nwant the same configuration, mounted from the check's own ConfigMap", given.Data, config)
 		}
 		if job.Spec.Template.Labels["ullage.dev/inject"] != "false" {
-			t.Error("the Job's pod may be injected")
+			t.Error("the Job's pod may be injected, want ullage.dev/inject=false")
 		}
 	})
 }
@@ -50,7 +50,7 @@ func injectorsConfig(t *testing.T, objects []object) string {
 			return m.Data["config.yaml"]
 		}
 	}
-	t.Fatal("the injector has no ConfigMap")
+	t.Fatal("the injector has no ConfigMap, want one")
 	return ""
 }
 
@@ -110,7 +110,7 @@ func TestReplicasCanBeLeftToAnAutoscaler(t *testing.T) {
 	}
 }
 
-// Helm would notice only when it creates the second one.
+// Helm would notice two CronJobs of one name only when it creates the second one.
 func TestTwoCronJobsOfOneNameAreRefused(t *testing.T) {
 	const entry = "{namespace: shop, claim: logs, runAsUser: 1000, runAsGroup: 1000"
 	for values, want := range map[string]string{
@@ -120,12 +120,12 @@ func TestTwoCronJobsOfOneNameAreRefused(t *testing.T) {
 	} {
 		_, err := template(t, "prune: ["+values+"]")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", values, err, want)
+			t.Errorf("%s: error %v, want one with %q (none if that is empty)", values, err, want)
 		}
 	}
 }
 
-// With one endpoint for each name of a port, Prometheus would examine every port of every pod once for each of them.
+// With one endpoint for each name of a port, Prometheus would examine every port of every pod once per endpoint.
 func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
 	text, err := template(t, `podMonitor: {enabled: true, relabelings: [{targetLabel: cluster, replacement: a}], metricRelabelings: [{sourceLabels: [__name__], regex: "go_.*", action: drop}]}`)
 	if err != nil {
@@ -133,16 +133,16 @@ func TestThePodMonitorIsOneJobOverInjectedPods(t *testing.T) {
 	}
 	m := sole[monitor](t, decode(t, text))
 	if m.Kind != "PodMonitor" || m.Spec.Selector.MatchLabels["ullage.dev/injected"] != "true" || len(m.Spec.Selector.MatchLabels) != 1 {
-		t.Errorf(`a %s selects %v, want Kind "PodMonitor", m.Spec.Selector.MatchLabels["ullage.dev/injected"] "true" and 1 in MatchLabels`, m.Kind, m.Spec.Selector)
+		t.Errorf(`a %s selects %v, want a PodMonitor that selects only the label ullage.dev/injected=true`, m.Kind, m.Spec.Selector)
 	}
 	if len(m.Spec.Pods) != 1 || len(m.Spec.Pods[0].Relabelings) != 2 {
 		t.Fatalf("endpoints %+v, want one with two relabellings", m.Spec.Pods)
 	}
 	e := m.Spec.Pods[0]
 	if r := e.Relabelings[0]; e.Port != "" || r.Action != "keep" || r.Regex != "ullage-metrics[2-8]?" || !slices.Equal(r.SourceLabels, []string{"__meta_kubernetes_pod_container_port_name"}) {
-		t.Errorf("it selects port %q, and %+v of the pods; want no port, and to keep those whose port's name matches ullage-metrics[2-8]?", e.Port, r)
+		t.Errorf("the endpoint has the port %q and the relabelling %+v; want no port, and to keep the ports whose names match ullage-metrics[2-8]?", e.Port, r)
 	}
 	if e.Relabelings[1].Replacement != "a" || len(e.MetricRelabelings) != 1 {
-		t.Errorf(`the values' relabellings are %+v and %+v, want Replacement "a" and 1 in MetricRelabelings`, e.Relabelings[1], e.MetricRelabelings)
+		t.Errorf(`the values' relabellings are %+v and %+v, want the replacement "a" and 1 metric relabelling`, e.Relabelings[1], e.MetricRelabelings)
 	}
 }

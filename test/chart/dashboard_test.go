@@ -69,7 +69,7 @@ func readDashboard(t *testing.T) dashboard {
 	return d
 }
 
-// queries returns each query by the panel's title and its letter.
+// queries returns the queries by key: the panel's title and the query's letter.
 func (d dashboard) queries() map[string]string {
 	all := map[string]string{}
 	for _, p := range d.Panels {
@@ -85,7 +85,7 @@ func TestEveryPanelSaysWhatItShows(t *testing.T) {
 	ids, titles := map[int]bool{}, map[string]bool{}
 	for _, p := range d.Panels {
 		if ids[p.ID] || p.ID == 0 || titles[p.Title] || p.Title == "" {
-			t.Errorf("panel %d, %q: the number or the title is not its own", p.ID, p.Title)
+			t.Errorf("panel %d, %q: the number or the title is empty or repeated, want both to be unique", p.ID, p.Title)
 		}
 		ids[p.ID], titles[p.Title] = true, true
 		if p.Type == "row" {
@@ -110,7 +110,7 @@ func TestNoPanelLiesOnAnother(t *testing.T) {
 		for x := g.X; x < g.X+g.W; x++ {
 			for y := g.Y; y < g.Y+g.H; y++ {
 				if other := taken[[2]int{x, y}]; other != "" {
-					t.Fatalf("%s lies on %s, want nothing", p.Title, other)
+					t.Fatalf("%s lies on %s, want no panel there", p.Title, other)
 				}
 				taken[[2]int{x, y}] = p.Title
 			}
@@ -134,7 +134,7 @@ func TestEveryVariableIsDefined(t *testing.T) {
 	}
 	for _, m := range variable.FindAllSubmatch(text, -1) {
 		if !slices.Contains(defined, string(m[1])) {
-			t.Errorf("nobody defines %s", m[0])
+			t.Errorf("the variable %s is not defined, want it in the list of variables", m[0])
 		}
 	}
 }
@@ -153,8 +153,8 @@ func TestPrometheusParsesEveryQuery(t *testing.T) {
 	t.Log(promtool(t, "check", "rules", path))
 }
 
-// TestTheConfigMapHasTheDashboard compares the rendered ConfigMap with the file, and with what the sidecar of
-// Grafana's chart looks for.
+// TestTheConfigMapHasTheDashboard compares the rendered ConfigMap with the file, and its metadata with what the
+// sidecar of Grafana's chart looks for.
 func TestTheConfigMapHasTheDashboard(t *testing.T) {
 	file, err := os.ReadFile(dashboardFile)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestTheConfigMapHasTheDashboard(t *testing.T) {
 		}
 		return
 	}
-	t.Error("there is no ConfigMap with a dashboard")
+	t.Error("there is no ConfigMap with a dashboard, want one")
 }
 
 // The epoch at the beginning is the date of the SDK's release. The rest is the version of Grafana.
@@ -181,9 +181,9 @@ func TestGrafanaKnowsEveryField(t *testing.T) {
 	python := foundationPython(t)
 	out, err := lab.Command(time.Minute, python, "testdata/foundation.py", dashboardFile)
 	if err != nil || out != "" {
-		t.Errorf("%s%v, want nothing", out, err)
+		t.Errorf("the check prints %s, error %v; want no output and no error", out, err)
 	}
-	// First make sure that the check can find something.
+	// Make sure that the check finds a wrong field.
 	text, err := os.ReadFile(dashboardFile)
 	if err != nil {
 		t.Fatal(err)

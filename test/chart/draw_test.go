@@ -56,8 +56,8 @@ type plot struct {
 	something bool // there is a value
 }
 
-// drawDashboard writes the dashboard as a page with Prometheus's answers. So no Grafana is necessary to see whether
-// each panel shows something, and in which unit.
+// drawDashboard writes the dashboard as a page with Prometheus's answers. The page shows, without a Grafana, whether
+// each panel has data, and in which unit.
 func drawDashboard(t *testing.T, p scraper) {
 	t.Helper()
 	to := p.seen(t, drawnTime)
@@ -70,7 +70,7 @@ func drawDashboard(t *testing.T, p scraper) {
 		}
 		shown := p.plot(t, one, to.Add(-drawnTime), to)
 		if !shown.something {
-			t.Errorf("%s: nothing to draw", one.Title)
+			t.Errorf("%s: there is no value to draw, want one", one.Title)
 		}
 		panels = append(panels, h.Section(h.Class(one.Type), h.Style(place), h.Title(one.Description), h.H3(g.Text(one.Title)), shown.draw()))
 	}
@@ -92,12 +92,12 @@ func drawDashboard(t *testing.T, p scraper) {
 	}
 }
 
-// seen waits until the JVM has been observed for the given time, and returns when that is.
+// seen waits until the JVM has been observed for the given time. It returns the current time then.
 func (p scraper) seen(t *testing.T, long time.Duration) time.Time {
 	t.Helper()
 	for deadline := time.Now().Add(lab.Patience); !p.answers(t, fmt.Sprintf("rate(ullage_read_lines_total[$__rate_interval] offset %.0fs)", long.Seconds())); {
 		if time.Now().After(deadline) {
-			t.Fatalf("the JVM was not seen for %s", long)
+			t.Fatalf("the JVM was not observed for %s, want it to be", long)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

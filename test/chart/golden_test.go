@@ -39,8 +39,8 @@ func (r rendering) golden() string {
 }
 
 // unset returns what a rendering is compared with: the chart without its values, under the same names. So the
-// difference shows what the values do, not a name in every object. The effect of the names is the difference between
-// "names" and the default itself.
+// difference shows what the values do, not a name in every object. The rendering "names" shows the effect of the
+// names: it is compared with the default itself.
 func (r rendering) unset() rendering {
 	u := renderings[0]
 	if r.name != "names" {
@@ -61,7 +61,7 @@ func (o object) role() string {
 }
 
 // differences shows a reader what happened to objects: a line for each removed object, all lines of each added one,
-// and a diff of each changed one. It has no line numbers, so a change of the default moves nothing in it.
+// and a diff of each changed one. The result has no line numbers, so a change of the default moves nothing in it.
 func differences(before, after []object) string {
 	left := map[string]object{}
 	for _, o := range before {
@@ -107,8 +107,8 @@ func hunks(before, after string) string {
 	return string(hunkHeader.ReplaceAll(diffHeader.ReplaceAll(text, nil), []byte("@@")))
 }
 
-// notes returns what helm prints after an installation, as comments. `helm template` leaves that out, so a copy of
-// the chart contains it as an object.
+// notes returns what helm prints after an installation, as comments. `helm template` leaves this text out, so notes
+// renders a copy of the chart that contains the text as an object.
 func notes(t *testing.T, r rendering) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func notes(t *testing.T, r rendering) string {
 	}
 	_, text, ok := strings.Cut(text, "kind: Notes\n")
 	if !ok {
-		t.Fatal("helm did not render the notes")
+		t.Fatal("helm did not render the notes, want an object of the kind Notes")
 	}
 	return "# NOTES\n" + strings.ReplaceAll(text, "# \n", "#\n")
 }
@@ -159,7 +159,7 @@ func TestEachObjectHasARoleOfItsOwn(t *testing.T) {
 		seen := map[string]bool{}
 		for _, o := range objects {
 			if seen[o.role()] {
-				t.Errorf("two objects are %s, want one", o.role())
+				t.Errorf("two objects have the role %s, want one", o.role())
 			}
 			seen[o.role()] = true
 		}

@@ -26,7 +26,7 @@ const (
 	registry = "registry.example/team"
 )
 
-// helm returns the path of helm 3: that of test/cluster, whose version is known, or else that on the PATH.
+// helm returns the path of helm 3: the one from test/cluster, whose version is known, or else the one on the PATH.
 var helm = sync.OnceValues(func() (string, error) {
 	if path, err := builtHelm(); err == nil {
 		return path, nil
@@ -73,7 +73,7 @@ func needHelm(t *testing.T) string {
 	return path
 }
 
-// runHelm returns the output of helm. Its own files are in a directory of the test, and it cannot reach a cluster.
+// runHelm returns the output of helm. Helm's own files are in a directory of the test, and helm cannot reach a cluster.
 func runHelm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	path := needHelm(t)
@@ -88,8 +88,8 @@ func runHelm(t *testing.T, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// A rendering is a rendering that the tests examine: testdata/values/NAME.yaml as a release in a namespace, with its
-// result in testdata/golden.
+// A rendering is the chart as the tests examine it: with the values in testdata/values/NAME.yaml, as a release in a
+// namespace. Its expected result is in testdata/golden.
 type rendering struct {
 	name, release, namespace string
 }
@@ -110,7 +110,7 @@ var rendered sync.Map // rendering → func() (string, error)
 // render returns all objects of a rendering, as YAML documents.
 func (r rendering) render(t *testing.T) string {
 	t.Helper()
-	needHelm(t) // to skip a test within the function below would cause a panic
+	needHelm(t) // skipping the test within the function below would cause a panic
 	once, _ := rendered.LoadOrStore(r, sync.OnceValues(func() (string, error) {
 		return runHelm(t, "template", r.release, chartDir, "--namespace", r.namespace,
 			"--kube-version", kubeVersion, "--values", filepath.Join("testdata/values", r.name+".yaml"))
@@ -140,7 +140,7 @@ func template(t *testing.T, values string) (string, error) {
 	return runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--set", "registry="+registry, "--values", file)
 }
 
-// checkFile compares a file with its expected content, or writes that with -update.
+// checkFile compares a file with its expected content or, with -update, writes that content.
 func checkFile(t *testing.T, path, want string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -154,7 +154,8 @@ func stripComments(text string) string {
 	return regexp.MustCompile(`(?m)^#.*$`).ReplaceAllString(text, "")
 }
 
-// all returns the objects of one type, and sole the only one.
+// all returns the objects of one type. sole returns the only object of a type and fails the test if there is not
+// exactly one.
 func all[T any](objects []object) []*T {
 	var found []*T
 	for _, o := range objects {
@@ -174,7 +175,7 @@ func sole[T any](t *testing.T, objects []object) *T {
 	return found[0]
 }
 
-// ofRelease returns the objects that stay installed, and ofHook those of a helm hook.
+// ofRelease returns the objects that stay installed. ofHook returns the objects of a helm hook.
 func ofRelease(objects []object) []object { return ofHook(objects, "") }
 
 func ofHook(objects []object, hook string) []object {

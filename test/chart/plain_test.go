@@ -30,7 +30,7 @@ func TestPlainManifest(t *testing.T) {
 	var documents []string
 	for _, document := range strings.Split(text, "\n---\n") {
 		if strings.Contains(document, "\n  annotations:\n") {
-			t.Fatalf("an object already has annotations: add those of helm to them, want no \"\\n  annotations:\\n\" in it\n%s", document)
+			t.Fatalf("an object already has annotations, want none; if it needs some, add helm's annotations to them in this test:\n%s", document)
 		}
 		if !strings.Contains(document, "app.kubernetes.io/managed-by: Helm") {
 			t.Errorf("helm would not adopt this object, want \"app.kubernetes.io/managed-by: Helm\" in it\n%s", document)

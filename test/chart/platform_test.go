@@ -49,7 +49,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 	pod := d.Spec.Template
 	c := pod.Spec.Containers[0]
 	if d.Name != "logs-injector" || sole[corev1.Service](t, objects).Name != "logs-injector" {
-		t.Errorf(`the Deployment is %s, want Name "logs-injector" and Name "logs-injector"`, d.Name)
+		t.Errorf(`the Deployment is %s, want the Deployment and the Service to have the name logs-injector`, d.Name)
 	}
 	if !pod.Spec.HostNetwork || pod.Spec.DNSPolicy != corev1.DNSClusterFirstWithHostNet || d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() != 0 {
 		t.Errorf("the pod is %+v, the strategy %+v; want the host's network, the DNS policy %s and no surge", pod.Spec, d.Spec.Strategy, corev1.DNSClusterFirstWithHostNet)
@@ -61,11 +61,11 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 		t.Errorf("the pod's metadata is %+v; want the label team=platform, the annotation sidecar.istio.io/inject=false and a node affinity", pod.ObjectMeta)
 	}
 	if a := sole[corev1.ServiceAccount](t, objects).Annotations; a["example.com/role"] != "injector" {
-		t.Errorf(`the service account: %v, want "injector"`, a)
+		t.Errorf(`the service account has the annotations %v, want example.com/role=injector`, a)
 	}
 	hooks := sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects)
 	if hooks.Annotations["admissions.enforcer/disabled"] != "true" {
-		t.Errorf(`the annotations are %v, want "true"`, hooks.Annotations)
+		t.Errorf(`the webhooks' annotations are %v, want admissions.enforcer/disabled=true`, hooks.Annotations)
 	}
 	for _, w := range hooks.Webhooks {
 		if *w.FailurePolicy != admissionregistrationv1.Fail || *w.TimeoutSeconds != 10 || *w.ClientConfig.Service.Port != 443 {
@@ -74,15 +74,15 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 		last := w.NamespaceSelector.MatchExpressions[len(w.NamespaceSelector.MatchExpressions)-1]
 		first := w.ObjectSelector.MatchExpressions[len(w.ObjectSelector.MatchExpressions)-1]
 		if last.Key != "team" || first.Key != "batch" || len(w.NamespaceSelector.MatchExpressions) < 2 {
-			t.Errorf(`%s: selectors %+v %+v, want Key "team", Key "batch" and at least 2 in MatchExpressions`, w.Name, w.NamespaceSelector, w.ObjectSelector)
+			t.Errorf(`%s: the selectors are %+v and %+v; want team as the last of at least 2 keys for namespaces, and batch as the last key for objects`, w.Name, w.NamespaceSelector, w.ObjectSelector)
 		}
 	}
 	if both, err := template(t, platform+"certificates: {certManager: {enabled: true}}"); err != nil || !strings.Contains(both, "admissions.enforcer/disabled: \"true\"\n    cert-manager.io/inject-ca-from: ullage-system/logs-injector") {
-		t.Errorf("beside cert-manager's annotation: error %v; want no error and admissions.enforcer/disabled before that annotation", err)
+		t.Errorf("with cert-manager's annotation: error %v; want no error and admissions.enforcer/disabled before that annotation", err)
 	}
 }
 
-// The other values of charts like this one.
+// furtherValues sets the other values that charts like this one usually have.
 const furtherValues = `
 commonLabels: {cost-center: "17"}
 podLabels: {cost-center: "18"}
@@ -102,13 +102,13 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 	pod := d.Spec.Template
 	c := pod.Spec.Containers[0]
 	if d.Labels["cost-center"] != "17" || pod.Labels["cost-center"] != "18" || sole[corev1.Service](t, objects).Labels["cost-center"] != "17" {
-		t.Errorf(`labels %v %v, want d.Labels["cost-center"] "17", pod.Labels["cost-center"] "18" and sole[corev1.Service](t, objects).Labels["cost-center"] "17"`, d.Labels, pod.Labels)
+		t.Errorf(`the labels are %v and %v; want cost-center=17 on the Deployment and the Service, and cost-center=18 on the pod`, d.Labels, pod.Labels)
 	}
 	if !labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) || len(d.Spec.Selector.MatchLabels) != 2 {
 		t.Errorf("the selector is %v, want 2 labels that match the pod's %v", d.Spec.Selector, pod.Labels)
 	}
 	if spread := pod.Spec.TopologySpreadConstraints; len(spread) != 1 || spread[0].TopologyKey != "rack" || d.Spec.Strategy.RollingUpdate.MaxSurge.StrVal != "50%" {
-		t.Errorf(`the spread is %+v, the strategy %+v, want 1 in spread, TopologyKey "rack" and StrVal "50%%"`, spread, d.Spec.Strategy)
+		t.Errorf(`the spread is %+v, the strategy %+v; want 1 constraint with the topology key rack, and a surge of at most 50%%`, spread, d.Spec.Strategy)
 	}
 	budget := sole[policyv1.PodDisruptionBudget](t, objects)
 	if budget.Spec.MaxUnavailable == nil || budget.Spec.MaxUnavailable.StrVal != "50%" {
@@ -135,7 +135,7 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 	}
 	objects, _ = injector(t, "serviceAccount: {create: false, name: own}\npodDisruptionBudget: {enabled: false}")
 	if len(all[corev1.ServiceAccount](objects)) != 0 || sole[rbacv1.ClusterRoleBinding](t, objects).Subjects[0].Name != "own" || len(all[policyv1.PodDisruptionBudget](objects)) != 0 {
-		t.Error("want an account of the user's and no budget")
+		t.Error("the chart has an account or a budget of its own, or binds another account; want only the user's account, own")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestNamesThatLookLikeNumbers(t *testing.T) {
 	}
 	objects := decode(t, text)
 	if d := sole[appsv1.Deployment](t, objects); d.Namespace != "0123" || d.Spec.Template.Labels["app.kubernetes.io/instance"] != "1e3" {
-		t.Errorf(`the Deployment's metadata is %+v, want Namespace "0123" and d.Spec.Template.Labels["app.kubernetes.io/instance"] "1e3"`, d.ObjectMeta)
+		t.Errorf(`the Deployment's metadata is %+v, want the namespace 0123 and the pod's label app.kubernetes.io/instance=1e3`, d.ObjectMeta)
 	}
 	if w := webhooks(t, objects); w[0].ClientConfig.Service.Namespace != "0123" {
 		t.Errorf(`the webhook's client is %+v, want Namespace "0123"`, w[0].ClientConfig)

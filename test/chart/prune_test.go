@@ -46,8 +46,8 @@ func TestAClaimIsPruned(t *testing.T) {
 	}
 }
 
-// A claim with two kinds of sidecars has a CronJob for each kind. OpenShift's users have large numbers, and names may
-// look like numbers.
+// A claim with two kinds of sidecars has a CronJob for each kind. OpenShift's user IDs are large, and names may look like
+// numbers.
 func TestAClaimOfSeveralUsersIsPruned(t *testing.T) {
 	text, err := template(t, `
 imagePullSecrets: [{name: injector}]
@@ -78,14 +78,14 @@ prune:
 			t.Errorf("user %d, group %d; want %d for both", *s.RunAsUser, *s.RunAsGroup, user)
 		}
 		if len(pod.ImagePullSecrets) != 1 || pod.ImagePullSecrets[0].Name != "123" {
-			t.Errorf(`pull secrets: %v, want 1 in ImagePullSecrets and Name "123"`, pod.ImagePullSecrets)
+			t.Errorf(`the pull secrets are %v, want only "123"`, pod.ImagePullSecrets)
 		}
 		if j.Namespace != "2024" || pod.Volumes[0].PersistentVolumeClaim.ClaimName != "1e3" || *job.BackoffLimit != 1 || *job.ActiveDeadlineSeconds != 3600 {
-			t.Errorf(`the Job is %+v, want Namespace "2024", ClaimName "1e3", *job.BackoffLimit 1 and *job.ActiveDeadlineSeconds 3600`, j)
+			t.Errorf(`the Job is %+v; want the namespace 2024, the claim 1e3, a backoff limit of 1 and a deadline of 3600 s`, j)
 		}
 	}
 	var cfg struct{ PullSecrets []string }
 	if err := yaml.Unmarshal([]byte(sole[corev1.ConfigMap](t, ofRelease(objects)).Data["config.yaml"]), &cfg); err != nil || len(cfg.PullSecrets) != 1 || cfg.PullSecrets[0] != "123" {
-		t.Errorf(`the configuration is %v, error %v, want 1 in PullSecrets and cfg.PullSecrets[0] "123"`, cfg, err)
+		t.Errorf(`the configuration is %v, error %v; want only "123" in PullSecrets and no error`, cfg, err)
 	}
 }

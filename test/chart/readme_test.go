@@ -61,7 +61,7 @@ func TestTheNamesElsewhereLeadToValues(t *testing.T) {
 		}
 	}
 	if !found || strings.Count(table, "\n") < 10 {
-		t.Error("the README has no table of the names elsewhere, or one of fewer than 10 lines")
+		t.Error("the README has no table of the names in other charts, or a shorter one, want at least 10 lines")
 	}
 }
 

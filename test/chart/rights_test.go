@@ -63,7 +63,7 @@ func TestRightsAreThoseOfSelfMadeCertificatesAndOfEvents(t *testing.T) {
 		}
 		for _, p := range all[networkingv1.NetworkPolicy](objects) {
 			if (len(p.Spec.Egress) > 0) != (selfMade || events) {
-				t.Errorf("the policy allows egress to %v, want any: %t", p.Spec.Egress, selfMade || events)
+				t.Errorf("the policy allows the egress %v, want it to allow some: %t", p.Spec.Egress, selfMade || events)
 			}
 		}
 		checkBindings(t, r, objects)
@@ -100,7 +100,7 @@ func TestPodsAreRestricted(t *testing.T) {
 			pods = append(pods, job.Spec.Template.Spec)
 		}
 		if len(pods) < 2 {
-			t.Errorf("%d pods, want those of the injector and of the hooks", len(pods))
+			t.Errorf("%d pods, want at least 2: those of the injector and of the hooks", len(pods))
 		}
 		for _, pod := range pods {
 			s := pod.SecurityContext
@@ -131,7 +131,7 @@ func checkContainer(t *testing.T, c corev1.Container) {
 	}
 	for _, p := range c.Ports {
 		if p.HostPort != 0 {
-			t.Errorf("container %s takes port %d of its node, want 0", c.Name, p.HostPort)
+			t.Errorf("container %s takes port %d of its node, want no port of the node", c.Name, p.HostPort)
 		}
 	}
 	for _, m := range c.VolumeMounts {

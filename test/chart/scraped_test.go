@@ -21,8 +21,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// emptyPanels are the queries that have no answer while all is well: no series of their metrics exists before the
-// first failure.
+// emptyPanels are the queries that have no answer in this test, with the reason: no series of their metrics exists.
 var emptyPanels = map[string]string{
 	"Lost before ullage could read/E": "no application has a ring",
 	"Lost before ullage could read/F": "no application has a ring",
@@ -52,7 +51,7 @@ func TestEveryQueryHasAnAnswer(t *testing.T) {
 	drawDashboard(t, p)
 }
 
-// labelQueries returns a query for each variable that counts the values on offer.
+// labelQueries returns, for each variable, a query that counts the values on offer.
 func (d dashboard) labelQueries(t *testing.T) map[string]string {
 	t.Helper()
 	offer := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
@@ -71,8 +70,8 @@ func (d dashboard) labelQueries(t *testing.T) map[string]string {
 	return all
 }
 
-// startShipping starts a JVM that collects garbage, and a sidecar with a sink, which raises the JVM's level and
-// withholds the additional lines. It returns the sidecar's address.
+// startShipping starts a JVM that collects garbage, and a sidecar with a sink. The sidecar raises the JVM's level and
+// withholds the additional lines. startShipping returns the sidecar's address.
 func startShipping(t *testing.T) (addr string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -148,7 +147,7 @@ func started(t *testing.T, cmd *exec.Cmd) (addr string) {
 // A scraper is a running Prometheus.
 type scraper struct{ url string }
 
-// scrape starts a Prometheus with the chart's rules and waits until it is ready. It sees the sidecar as the
+// scrape starts a Prometheus with the chart's rules and waits until it is ready. Prometheus sees the sidecar as the
 // PodMonitor would present it.
 func scrape(t *testing.T, sidecar, injector string) scraper {
 	t.Helper()

@@ -28,7 +28,7 @@ import (
 var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off", "perfdata": "leave",
 	"image": "localhost/image", "image-pull-secrets": "one", "sink-secret": "one", "pod-namespace": "x", "pod-name": "x", "container-name": "x"}
 
-// settingsOf returns the names that the injector accepts in a configuration if set puts the settings there.
+// settingsOf returns the names of the settings that the injector accepts where set puts them in a configuration.
 func settingsOf(set func(c *wish.Config, settings map[string]string)) []string {
 	values := map[string]string{}
 	cfg := sidecar.DefaultConfig()
@@ -52,7 +52,7 @@ func settingsOf(set func(c *wish.Config, settings map[string]string)) []string {
 }
 
 // TestTheSchemaKnowsEverySetting compares the names that the schema accepts in sidecar.defaults and in
-// sidecar.namespaces with the names that the injector accepts. -update writes them.
+// sidecar.namespaces with the names that the injector accepts. -update writes these names into the schema.
 func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	path := filepath.Join(chartDir, "values.schema.json")
 	text, err := os.ReadFile(path)

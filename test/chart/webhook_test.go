@@ -116,7 +116,7 @@ func TestTheWayToTheInjector(t *testing.T) {
 		}
 		pod := deployment.Spec.Template
 		if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) || !matches(t, deployment.Spec.Selector, pod.Labels) {
-			t.Error("the injector's pods are not selected")
+			t.Error("the injector's pods are not selected, want the Service and the Deployment to select them")
 		}
 		c := pod.Spec.Containers[0]
 		ports := map[string]int32{}
@@ -125,7 +125,7 @@ func TestTheWayToTheInjector(t *testing.T) {
 		}
 		for _, target := range []intstr.IntOrString{service.Spec.Ports[0].TargetPort, service.Spec.Ports[1].TargetPort, c.ReadinessProbe.HTTPGet.Port, c.LivenessProbe.HTTPGet.Port} {
 			if ports[target.StrVal] == 0 {
-				t.Errorf("there is no port %q", target.StrVal)
+				t.Errorf("the container has no port %q, want one", target.StrVal)
 			}
 		}
 		if len(service.Name) > 63 {

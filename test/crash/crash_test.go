@@ -53,7 +53,7 @@ func inBursts(rng *rand.Rand, n int) time.Duration {
 // rotating is a log of 20 MiB in total, in 5 files, which is HotSpot's default.
 var rotating = lab.Output{Rate: linesPerSecond, Files: 5, FileBytes: 4 << 20}
 
-// Small segments and frequent commits, so that kills hit every phase.
+// busy causes small segments and frequent commits, so that kills hit every phase.
 var busy = []string{"--segment-bytes", "1Mi", "--sync-interval", "100ms"}
 
 func TestKilledAtAnyMoment(t *testing.T) {
@@ -95,7 +95,7 @@ func TestKilledInRapidSuccession(t *testing.T) {
 }
 
 // run repeatedly kills and starts a sidecar while its writers write, lets the last sidecar drain,
-// and compares.
+// and compares the persisted lines with the written lines.
 func run(t *testing.T, s series) {
 	random := *seed
 	if random == 0 {

@@ -18,10 +18,10 @@
 // A JVM unlinks its oldest archive at each rotation. When the sidecar is killed, lines that it has not persisted
 // exist only in the files. If the JVM overwrites an archive before the next sidecar has opened it, no sidecar can
 // read its lines any more. So an archive must exist for longer than the time from a commit to the next start: here
-// filecount times filesize is 20 MiB or more, which is over six seconds of lines, and no sidecar runs for only some
-// milliseconds.
+// filecount times filesize is 20 MiB or more, which is over six seconds of lines, and only some milliseconds pass
+// from a kill to the next start.
 //
-// The moments are random. A failing run prints its seed, and the flag -seed repeats the same moments:
+// The moments of the kills are random. A failing run prints its seed, and the flag -seed repeats the same moments:
 //
 //	go test ./test/crash -args -seed=12345
 //

@@ -30,7 +30,7 @@ func stormClasses(t *testing.T, jdk lab.JDK) string {
 	t.Helper()
 	sources, err := filepath.Glob("../../java/log/src/main/java/dev/ullage/log/*.java")
 	if err != nil || len(sources) == 0 {
-		t.Fatalf("no sources of the library: %v", err)
+		t.Fatalf("found no sources of the library, want some, error: %v", err)
 	}
 	return jdk.Classes(t, append(sources, "testdata/Storm.java")...)
 }
@@ -171,15 +171,15 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 			events, refused := s.settle(t, dest)
 			t.Logf("%d events, %d refused", events, refused)
 			if events == 0 {
-				t.Error("no event was persisted")
+				t.Error("no event was persisted, want some")
 			}
 		})
 	}
 }
 
-// TestRingsOfSeveralJVMsInAFreeze has four JVMs with a ring each in a small tmpfs and freezes the destination until the
-// sidecar drops lines. Then it kills the JVMs. Every event is persisted once, or is counted: by its ring, which is full, or by the
-// sidecar, which drops lines.
+// TestRingsOfSeveralJVMsInAFreeze runs four JVMs with a ring each in a small tmpfs and freezes the destination until the
+// sidecar drops lines. Then the test kills the JVMs. Every event is persisted once or counted: by its ring, which is
+// full, or by the sidecar, which drops lines.
 func TestRingsOfSeveralJVMsInAFreeze(t *testing.T) {
 	const jvms, rate, seconds = 4, 40_000, 600
 	jdks := lab.NeedsJDKs(t)

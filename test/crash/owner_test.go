@@ -37,7 +37,7 @@ func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 			ready(t, first)
 			second := waiting(t, source, dest, c.elsewhere)
 			if err := waiting(t, source, dest, c.elsewhere).Stop(lab.Patience); err != nil {
-				t.Errorf("a waiting sidecar does not end: %v", err)
+				t.Errorf("a waiting sidecar did not stop: %v", err)
 			}
 			if c.stopped {
 				signal(t, first, syscall.SIGSTOP)

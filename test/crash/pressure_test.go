@@ -15,13 +15,13 @@ import (
 
 const (
 	pressedTmpfs = "4m"
-	pressedRate  = 30_000_000 // bytes a second, which exceeds all marks after half a second
+	pressedRate  = 30_000_000 // bytes a second, enough to pass all thresholds of the budget after half a second
 	pressedMost  = 24 << 20   // of memory
 )
 
-// TestKilledUnderPressure repeatedly kills the sidecar. Half of the kills are while its destination is frozen and it
-// moves and drops lines, or right after that, while it catches up. Every line is persisted once, or is in a gap whose
-// marker counts it.
+// TestKilledUnderPressure repeatedly kills the sidecar. Half of the kills happen while the destination is frozen and the
+// sidecar moves and drops lines, or right after the freeze, while the sidecar catches up. Every line is persisted once,
+// or is in a gap whose marker counts it.
 func TestKilledUnderPressure(t *testing.T) {
 	kills := 30
 	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
@@ -63,13 +63,13 @@ func TestKilledUnderPressure(t *testing.T) {
 		t.Errorf("a sidecar took %d bytes of memory, want at most %d", p.memory, pressedMost)
 	}
 	if p.discarding+p.dropping == 0 {
-		t.Error("no sidecar has dropped anything: there was no pressure")
+		t.Error("no sidecar has dropped lines, want some: there was no pressure")
 	}
 	if account.Cut > 0 {
 		t.Logf("while no sidecar ran, the writer found the tmpfs full %d times", len(report.Losses))
 	}
 	if p.invalid > 0 {
-		t.Errorf("%d starts found no usable checkpoint, although one was saved and nothing else changes it", p.invalid)
+		t.Errorf("%d starts found no usable checkpoint, want 0: one was saved, and nothing else changes it", p.invalid)
 	}
 }
 

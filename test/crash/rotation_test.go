@@ -36,7 +36,8 @@ func TestRotationStormKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// runRotationStorm runs writers and a sidecar with the given niceness, and compares.
+// runRotationStorm runs writers and a sidecar with the given niceness and compares the persisted lines with the
+// written lines.
 func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs []lab.Output) {
 	random := *seed
 	if random == 0 {
@@ -58,7 +59,7 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := side.Addr(lab.Patience); err != nil { // before its first line, a signal would kill the sidecar
+	if _, err := side.Addr(lab.Patience); err != nil { // before the sidecar's first log line, a signal would kill it
 		t.Fatal(err)
 	}
 	if err := side.Stop(lab.Patience); err != nil {

@@ -27,7 +27,7 @@ func one(flag string, values ...string) extreme {
 	return e
 }
 
-// tortured are the extremes of all settings that ship lines.
+// tortured are the extremes of all settings for shipping lines.
 var tortured = []extreme{
 	one("budget", "0", "1Mi", "3Mi", tortureTmpfs),
 	one("keep-level", "trace", "debug", "info", "warning", "error", "off"),
@@ -109,7 +109,7 @@ func TestTortureDrawsValidSettings(t *testing.T) {
 		flags := draw(rng, nil)
 		bad := settings.Parse(fs, flags, func(string) (string, bool) { return "", false })
 		if bad = append(bad, cfg.Validate()...); len(bad) > 0 {
-			t.Fatalf("%v, want none: %v", flags, bad)
+			t.Fatalf("the flags %v are invalid, want valid flags: %v", flags, bad)
 		}
 	}
 }

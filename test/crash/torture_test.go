@@ -235,7 +235,7 @@ func (r *torture) settle(stream string, report lab.FloodReport) {
 	}
 	account, err := lab.SettleWithheld(r.dest, stream, report, withheld)
 	if err != nil || !account.Exact() {
-		r.Errorf("%s: %v, error: %v", stream, account, err)
+		r.Errorf("%s: %v, error %v; want an exact account and no error", stream, account, err)
 	}
 	saved, err := r.saved(stream+"+detail", report)
 	if err != nil {

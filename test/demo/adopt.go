@@ -63,8 +63,8 @@ func configuration(listed string) string {
 	return listed
 }
 
-// attachable waits until the JVM answers. jcmd makes a JVM listen with SIGQUIT, which would kill a JVM that is still
-// starting. ullage sends it only once the JVM catches it.
+// attachable waits until the JVM answers. To make a JVM listen, jcmd sends SIGQUIT, which would kill a JVM that is
+// still starting. ullage sends SIGQUIT only once the JVM catches that signal.
 func attachable(ctx context.Context, d *demo) error {
 	cfg := adopt.Config(d.jvm.PID())
 	err := errors.New("it was not found")

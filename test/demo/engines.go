@@ -28,7 +28,7 @@ const (
 // however it has ended.
 type engine struct {
 	name string // of the sink
-	what string // for people
+	what string // the name for people
 	url  string // of the sink
 	port int
 	args []string
@@ -103,7 +103,7 @@ func credentials() []string {
 
 func (e *engine) address() string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(e.port)) }
 
-// keep starts the server, also each time after it has ended.
+// keep starts the server and starts it again each time it has ended.
 func (e *engine) keep() error {
 	if err := e.start(); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (e *engine) keep() error {
 	go func() {
 		defer close(e.ended)
 		for {
-			_ = e.running.Wait() // the error is its end
+			_ = e.running.Wait() // the error says only how the server ended
 			e.mu.Lock()
 			e.running = nil
 			e.mu.Unlock()

@@ -24,8 +24,8 @@ func TestTruncationKeepsCounts(t *testing.T) {
 	r.accounted()
 }
 
-// If a sidecar is killed before such a marker is durable, the dropped lines are still counted.
-// If the file is truncated once more, they are not counted twice.
+// If a sidecar is killed before the marker of a truncated file is durable, the dropped lines are
+// still counted. If the file is truncated once more, they are not counted twice.
 func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		r := newRig(t)
@@ -85,7 +85,7 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 		r.discard()
 		n, c, ok := r.src.Reader.Next(r.area)
 		if !ok {
-			t.Fatal("there is no marker")
+			t.Fatal("Next returned no marker, want one")
 		}
 		rewrite(r, w, uls("new", "info", 3))
 		r.look()

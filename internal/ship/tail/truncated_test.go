@@ -36,7 +36,7 @@ func (r *rig) look() {
 	}
 }
 
-// everything asks for all memory.
+// everything asks to free all memory.
 var everything = Relief{Want: 1 << 40, Least: 1, Keep: ul.Warning}
 
 // move moves all unread lines into the spool.

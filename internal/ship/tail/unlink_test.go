@@ -28,7 +28,7 @@ func (r *rig) finished(text string) *source.File {
 			return f
 		}
 	}
-	r.t.Fatal("gc.log is not held")
+	r.t.Fatal("got no held file gc.log, want one")
 	return nil
 }
 
@@ -55,7 +55,7 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 		starting.Wait()
 		var st unix.Stat_t
 		if err := unix.Fstat(int(jvm.Fd()), &st); err != nil || st.Nlink == 0 {
-			t.Fatalf("start %d: the JVM writes to a file that has no name, error: %v", i, err)
+			t.Fatalf("start %d: the JVM writes to a file without a name, want one with a name; error: %v", i, err)
 		}
 		r.write(jvm, "line\n")
 		jvm.Close()
@@ -65,7 +65,7 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 			r.read()
 		}
 		if names := r.names(); len(names) > 0 {
-			t.Fatalf("start %d: left in the source, want none: %v", i, names)
+			t.Fatalf("start %d: the source still has files, want none: %v", i, names)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestKillWhileANameIsRemoved(t *testing.T) {
 	r.read()
 	r.want("gc.log", "one\ntwo\nthree\n")
 	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
-		t.Errorf(`the source has %v, want 1 in names and names[0] "gc.log"`, names)
+		t.Errorf(`the source has %v, want only "gc.log"`, names)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	}
 	if fd, err := unix.Open(r.path("gc.log.0"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != unix.EWOULDBLOCK {
 		unix.Close(fd)
-		t.Errorf("opening the leased log for writing does not wait: %v, want %v", err, unix.EWOULDBLOCK)
+		t.Errorf("opening the leased log for writing returned %v, want %v", err, unix.EWOULDBLOCK)
 	}
 }
 

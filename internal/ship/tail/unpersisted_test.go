@@ -57,7 +57,7 @@ func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
 	}
 	r.src.Relief.Weigh()
 	if r.src.Relief.Drop(ul.DropAll, Relief{Want: 4 << 20, Least: 1, Keep: ul.Warning}) == 0 {
-		t.Fatal("nothing was dropped")
+		t.Fatal("no line was dropped, want some")
 	}
 	u := r.src.Stats().Unpersisted
 	if u.DroppedLines == 0 || u.Since.IsZero() {

@@ -24,11 +24,11 @@ func TestArchivesThatWaitAreNotMissed(t *testing.T) {
 				r.commit()
 			}
 			if got := len(r.text()); got != archives*len("line 0\n") {
-				t.Fatalf("%d bytes were read, want all lines", got)
+				t.Fatalf("%d bytes were read, want those of all lines", got)
 			}
 			missed := func() float64 { return testutil.ToFloat64(r.src.env.metrics.missedFiles) }
 			if got := missed(); got != 0 {
-				t.Errorf("%v archives are counted as missed, but all were read", got)
+				t.Errorf("%v archives are counted as missed, want 0: all were read", got)
 			}
 			// No archive waits any more, so a gap in the numbers is counted again.
 			r.src.Capacity.maxHeld = 2 * archives

@@ -20,14 +20,14 @@ func TestOptionsAreCheckedWithoutTheSinks(t *testing.T) {
 	} {
 		all, bad := ParseAll([]string{text}, Schemes())
 		if len(all) != 0 || len(bad) != 1 || !strings.Contains(bad[0].Error(), want) {
-			t.Errorf("%s: got %v, errors %v, want one with %q", text, all, bad, want)
+			t.Errorf("%s: got %v, errors %v; want no address and one error with %q", text, all, bad, want)
 		}
 	}
 	// No file is opened: the file need not be on this machine.
 	for _, text := range []string{"s3://logs?region=r&ca=/absent&credentials=file:/absent", "kafka://one,two/logs?sasl=scram-sha-512&credentials=dir:/absent",
 		"otlp+https://collector?headers=/absent&cert=/absent&key=/absent", "stdout:?format=json&name=console"} {
 		if _, bad := ParseAll([]string{text}, Schemes()); len(bad) > 0 {
-			t.Errorf("%s, want none: %v", text, bad)
+			t.Errorf("%s: want no errors, got %v", text, bad)
 		}
 	}
 }

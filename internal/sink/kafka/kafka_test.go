@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const first, second = "20261122T100000.000Z-000001.log.zst", "20261122T110000.000Z-000002.log.zst"
 
-// rig is a cluster whose answers a test determines.
+// rig is a fake cluster whose answers a test can set.
 type rig struct {
 	*testing.T
 	cluster *kfake.Cluster
@@ -254,7 +254,7 @@ func TestAnErrorInATransactionLeavesNothingBehind(t *testing.T) {
 				t.Log(err)
 				r.delivers(s, batch(t, first, 0, "one"))
 			} else if name != "the connection is cut at the reach" { // the client repeats a request after a cut
-				t.Error("the delivery did not fail")
+				t.Error("the delivery returned no error, want one")
 			}
 			r.delivers(s, batch(t, first, 4, "two"))
 			r.has("one", "two")
@@ -287,7 +287,7 @@ func TestATimeThatIsRefusedIsAClearError(t *testing.T) {
 	err := s.Deliver(t.Context(), batch(t, first, 0, "one"))
 	var rejected *sink.RejectedError
 	if err == nil || errors.As(err, &rejected) || !strings.Contains(err.Error(), "timestamp=send") {
-		t.Errorf("the error is %v, want one that names timestamp=send and is no RejectedError", err)
+		t.Errorf("the error is %v, want one that names timestamp=send and is not a RejectedError", err)
 	}
 	r.delivers(s, batch(t, first, 0, "one"))
 	r.has("one")
@@ -326,7 +326,7 @@ func TestATopicOfSmallBatchesGetsSmallOnes(t *testing.T) {
 	var rejected *sink.RejectedError
 	for tries := 0; !errors.As(s.Deliver(t.Context(), b), &rejected); tries++ {
 		if tries > 20 {
-			t.Fatal("the batch is still not delivered")
+			t.Fatal("the batch is not delivered after more than 20 attempts, want a RejectedError for one line")
 		}
 	}
 	if !slices.Equal(rejected.Lines, []int{40}) {
@@ -344,7 +344,7 @@ func TestDeniedTransactionsAreNotedAndTriedAgain(t *testing.T) {
 		return resp, nil
 	})
 	if err := s.Deliver(t.Context(), batch(t, first, 0, "one")); err == nil {
-		t.Error("a denied transaction returned no error")
+		t.Error("a denied transaction returned no error, want one")
 	}
 	r.delivers(s, batch(t, first, 0, "one"))
 	if note := s.Note(); !strings.Contains(note, "at least once") {
@@ -369,7 +369,7 @@ func TestADeliveryEndsWithItsContext(t *testing.T) {
 	err := s.Deliver(ctx, batch(t, first, 4, "two"))
 	close(block)
 	if err == nil {
-		t.Error("a delivery without an answer succeeded")
+		t.Error("a delivery without an answer returned no error, want one")
 	}
 	r.delivers(s, batch(t, first, 4, "two"))
 	r.has("one", "two")
@@ -408,7 +408,7 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 			_ = s.Close()
 		}
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error %v, want %q", query, err, want)
+			t.Errorf("%s: error %v, want one with %q (none if that is empty)", query, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: the error shows the password", query)

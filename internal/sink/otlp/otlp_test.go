@@ -285,7 +285,7 @@ func TestHeadersComeFromTheEnvironmentOrAFile(t *testing.T) {
 		}
 	}
 	if got := s.heads[1].Get("X-Scope"); got != "" {
-		t.Errorf("with a file, the environment's headers are sent too: %q", got)
+		t.Errorf("with a file, the environment's header is sent too: %q, want none", got)
 	}
 }
 
@@ -347,7 +347,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("\x0a\x0b\x08\x02\x12\x07too old"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if p, err := partialOf(body); err == nil && (p.count < 0 || len(p.message) > maxMessage+8) {
-			t.Errorf("the partial success is read as %+v, want a count from 0 and a message of at most %d bytes", p, maxMessage+8)
+			t.Errorf("the partial success is read as %+v, want a count of at least 0 and a message of at most %d bytes", p, maxMessage+8)
 		}
 		_ = statusMessage(body)
 	})

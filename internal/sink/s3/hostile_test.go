@@ -117,7 +117,7 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 		s.(*uploader).bucket.pauses.patience = 100 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), lab.Patience)
 		if _ = s.Deliver(ctx, segmentOf(t, 4096)); ctx.Err() != nil {
-			t.Errorf("%s: Deliver returned only when its context ended", name)
+			t.Errorf("%s: Deliver returned only when its context ended, want it to return earlier", name)
 		}
 		cancel()
 		close(gone)
@@ -152,7 +152,7 @@ func TestKeysTellContainersApart(t *testing.T) {
 	a := s.bucket.key(sink.Pod{Namespace: "shop", Name: "web-0", Container: "app"}, "gc-1.log", info)
 	b := s.bucket.key(sink.Pod{Namespace: "shop", Name: "web-0", Container: "worker"}, "gc-1.log", info)
 	if a == b {
-		t.Errorf("both containers have the key %s", a)
+		t.Errorf("both containers have the key %s, want different keys", a)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestAPasswordInTheEndpoint(t *testing.T) {
 	u, _ := url.Parse("s3://logs/prod")
 	o := address.NewOptions(url.Values{"endpoint": {"https://me:hunter2@s3.example"}, "region": {"x"}})
 	if _, err := Parse(u, &o); err == nil {
-		t.Error("a password in the endpoint is accepted")
+		t.Error("a password in the endpoint is accepted, want an error")
 	}
 }
 
@@ -234,7 +234,7 @@ func TestASegmentThatBecomesALink(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := s.Deliver(t.Context(), b); err == nil || sent.Load() > 0 {
-				t.Errorf("error %v, %d bytes were sent, want an error and sent 0", err, sent.Load())
+				t.Errorf("error %v, %d bytes were sent; want an error and 0 bytes", err, sent.Load())
 			}
 		})
 	}
@@ -255,6 +255,6 @@ func TestAnAnswerWithoutAnETag(t *testing.T) {
 		t.Errorf("got %v, want an error about the ETag", err)
 	}
 	if tagged = true; s.Deliver(t.Context(), segmentOf(t, 4096)) != nil {
-		t.Error("an answer with an ETag is refused")
+		t.Error("an answer with an ETag is refused, want it accepted")
 	}
 }

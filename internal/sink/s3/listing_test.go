@@ -58,7 +58,7 @@ func TestAListingThatRepeatsItselfEnds(t *testing.T) {
 		fmt.Fprint(w, truncated, contents(keyOf("web-0", 1)), contents(keyOf("web-0", 2)))
 	})
 	if len(keys) != 2 || err == nil || !strings.Contains(err.Error(), "order") {
-		t.Errorf(`%d keys, error %v, want 2 in keys and "order" in it`, len(keys), err)
+		t.Errorf(`%d keys, error %v; want 2 keys and an error with "order"`, len(keys), err)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestAListingOfTheShortestEntries(t *testing.T) {
 	})
 	t.Logf("the heap grew by %d MiB, error %v", grown>>20, err)
 	if err == nil || grown > 64<<20 {
-		t.Errorf("the heap grew by %d MiB, want an error and grown at most 64 MiB", grown>>20)
+		t.Errorf("the heap grew by %d MiB, want at most 64 MiB and an error", grown>>20)
 	}
 }
 

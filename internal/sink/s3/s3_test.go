@@ -125,7 +125,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// If the writer's sum is that of the segment's file, it goes into the index, and the segment is not
+// If the writer's sum matches the segment's file, the sum goes into the index and the segment is not
 // decoded.
 func TestASumReplacesReadingTheSegment(t *testing.T) {
 	var uploaded string

@@ -74,6 +74,6 @@ func TestAFullPipeBlocksNobody(t *testing.T) {
 func TestUnknownFormat(t *testing.T) {
 	values := url.Values{"format": {"xml"}}
 	if _, err := Kind(io.Discard).Open(sink.Target{Options: address.NewOptions(values)}); err == nil {
-		t.Error("an unknown format is accepted")
+		t.Error("an unknown format is accepted, want an error")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// If the system has no certificates, the public authorities are trusted. Each of them verifies
-// itself, and the authorities of object stores and collectors are among them.
+// If the system has no certificates, the public authorities are trusted, among them those of object
+// stores and collectors: the certificate of such an authority can be verified.
 func TestPublicAuthoritiesWhereTheSystemHasNone(t *testing.T) {
 	t.Setenv("SSL_CERT_FILE", "")
 	t.Setenv("SSL_CERT_DIR", "")
@@ -28,7 +28,7 @@ func TestPublicAuthoritiesWhereTheSystemHasNone(t *testing.T) {
 	}
 	for _, name := range []string{"Amazon Root CA 1", "ISRG Root X1", "GTS Root R1", "DigiCert Global Root G2"} {
 		if !trusted[name] {
-			t.Errorf("%s is not trusted, among %d authorities", name, len(trusted))
+			t.Errorf("%s is not trusted, want it among the %d authorities", name, len(trusted))
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (d *dns) answer(query []byte) []byte {
 }
 
 // resolve returns the addresses of SERVICE.NAMESPACE.svc.cluster.local: its
-// cluster IP, or those of the ready endpoints of a headless one.
+// cluster IP or, for a headless service, the addresses of its ready endpoints.
 func (d *dns) resolve(name string) (addresses []string, found bool) {
 	labelled, ok := strings.CutSuffix(name, clusterDomain)
 	service, namespace, ok2 := strings.Cut(labelled, ".")

@@ -1,7 +1,7 @@
 // Command hyperkube is etcd, every Kubernetes component and kubectl in one
 // static binary, so that the packages that they share are compiled and linked
-// once. The name that it is called by (a symbolic link), or else the first
-// argument, says which of them it is.
+// once. The name by which the binary is called (a symbolic link), or else the
+// first argument, selects the program.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// components are what this binary can be. Each reads os.Args and returns the
+// components are the programs in this binary. Each reads os.Args and returns the
 // exit status or exits.
 var components = map[string]func() int{
 	"etcd":                    func() int { etcdmain.Main(os.Args); return 0 },

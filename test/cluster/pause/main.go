@@ -1,5 +1,5 @@
-// Command pause holds the namespaces of a pod. Where the pod's containers share
-// a process namespace it is process 1, and has to reap orphans.
+// Command pause holds the namespaces of a pod. If the pod's containers share
+// a process namespace, pause is process 1 and has to reap orphans.
 package main
 
 import (

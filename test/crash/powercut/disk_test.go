@@ -26,7 +26,7 @@ type offset struct {
 type node struct {
 	id      int
 	dir     bool
-	name    string // the last name, for failure messages
+	name    string // the path at its creation, for failure messages
 	durable []byte // the content of a file at its last sync
 	changes []change
 	// durableAttr is the value of a file's only extended attribute.

@@ -14,8 +14,8 @@
 //
 // Everything in a file that precedes its last fsync or fdatasync is durable. Any part of each later write may have
 // survived: all, nothing, the file's new size with zeros for the bytes, or some of its sectors of 512 bytes with
-// zeros for the others. Writes reach the device in any order, but a sector that reaches it has everything that was
-// written to that sector until then, because it comes from the page cache. A later truncation has happened or not.
+// zeros for the others. Writes reach the device in any order, but a sector that reaches the device has everything that
+// was written to that sector until then, because it comes from the page cache. A later truncation has happened or not.
 // An extended attribute is set if a later change of its file has survived: file systems keep the order of metadata
 // changes.
 //

@@ -135,8 +135,8 @@ type job struct {
 	s state
 }
 
-// explore accounts for at most that many states that a power cut may leave at each moment. It returns a description
-// of each failure.
+// explore accounts for at most the given number of the states that a power cut may leave at each moment. It returns
+// a description of each failure.
 func explore(t *testing.T, r *recording, compress segment.Compression, seed uint64, most int, sinks ...string) (bad []string) {
 	t.Helper()
 	began := time.Now()
@@ -159,7 +159,7 @@ func explore(t *testing.T, r *recording, compress segment.Compression, seed uint
 	all, different := 0, 0
 	random := rand.New(rand.NewPCG(seed, 1))
 	hashes, seen := maphash.MakeSeed(), map[[2]uint64]bool{}
-	// From the end, since of two moments with the same state, the later one demands more.
+	// The loop goes backwards: if two moments have the same state, the later one demands more.
 	for _, p := range slices.Backward(r.points) {
 		o := openOf(p.disk)
 		o.choices(most, random, func(c choice) {

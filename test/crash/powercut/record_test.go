@@ -115,7 +115,7 @@ func hexed(text string) (hexed string) {
 	return hexed
 }
 
-// asWritten returns the lines of the stream in a standard output, in the form in which the JVM wrote them.
+// asWritten returns the lines of the stream from a sidecar's standard output, in the form in which the JVM wrote them.
 func asWritten(lines []byte) (text []byte) {
 	for line := range bytes.Lines(lines) {
 		if line, ok := bytes.CutPrefix(line, []byte(stream+" ")); ok {

@@ -57,7 +57,7 @@ func (s *scene) start(flags ...string) {
 	s.side, s.traces = side, append(s.traces, trace)
 }
 
-// write writes lines with at least that many bytes.
+// write writes lines of at least the given number of bytes in total.
 func (s *scene) write(bytes int) {
 	s.Helper()
 	from := len(s.text)
@@ -189,7 +189,7 @@ func copied(s *scene, compress string) {
 	s.stop()
 }
 
-// copies is the sink of the scene copied.
+// copies is the URL of the sink in the function copied.
 const copies = "stdout:"
 
 // retained makes retention delete segments, and then the newest segment of the idle stream and its directory. Then

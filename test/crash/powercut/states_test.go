@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// The possible remains of a change that is not durable. Of a truncation or an attribute, everything or nothing is
-// left.
+// The possible remains of a change that is not durable. A truncation or an attribute survives completely or not at
+// all.
 const (
 	none      = iota
 	full      // all of it
@@ -36,7 +36,7 @@ func (c change) options() int {
 }
 
 // apply returns data with the remains of a change. image is the file in the page cache after that change: a sector
-// that was written also has its earlier changes.
+// that has survived also has the earlier changes of that sector.
 func (c change) apply(data, image []byte, left int) []byte {
 	switch {
 	case left == none || c.attr != "":
@@ -102,7 +102,7 @@ type choice []int
 // open has the changes of a disk that were not durable at a moment.
 type open struct {
 	disk  *disk
-	most  []int // the highest number of each choice
+	most  []int // the highest value of each element of a choice
 	dirs  []*node
 	files []*node
 
