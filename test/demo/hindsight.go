@@ -55,7 +55,7 @@ func (d *demo) ship(name string, flags ...string) (*shipped, error) {
 	return s, err
 }
 
-// incident lets the JVM run. It saves the withheld lines when half of the time is over.
+// incident runs the JVM and saves the withheld lines halfway through the run.
 func (d *demo) incident(ctx context.Context, all, held *shipped, window time.Duration) error {
 	var outputs []string
 	for _, s := range []*shipped{all, held} {
@@ -150,7 +150,7 @@ var newline = []byte("\n")
 // read returns the persisted lines of a stream, or nothing.
 func read(dest, stream string) []byte {
 	var text bytes.Buffer
-	_ = lab.ReadStream(&text, dest, stream) // what is missing fails the comparison
+	_ = lab.ReadStream(&text, dest, stream) // lines that cannot be read fail the comparison
 	return text.Bytes()
 }
 

@@ -48,7 +48,7 @@ func main() {
 	sinks := fs.Bool("sinks", false, "also copy to an S3 server and to an OpenTelemetry Collector, and kill each of them once")
 	hindsight := fs.Bool("hindsight", false, "instead, withhold the lines below info, save those around an incident, and compare what is stored")
 	adopt := fs.Bool("adopt", false, "instead, adopt a JVM that was started without a log, and compare its configuration before and after")
-	_ = fs.Parse(os.Args[1:]) // it exits
+	_ = fs.Parse(os.Args[1:]) // Parse exits on a bad flag
 	if *seconds < 6 || fs.NArg() > 0 {
 		fs.Usage()
 		os.Exit(2)
@@ -117,7 +117,7 @@ type demo struct {
 	jdk     lab.JDK
 	ullage  string // the program
 
-	dir     string // stays after the demo: the program, if it was built, and dest
+	dir     string // is kept after the demo; has dest and, if the demo built it, the program
 	dest    string
 	scratch string // Java classes, and the JVM's second output
 	tmpfs   tmpfs
@@ -189,7 +189,7 @@ func (d *demo) end() {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
-// howToRead prints commands to read the result, which work as they stand.
+// howToRead prints commands that read the result. They can be pasted unchanged.
 func (d *demo) howToRead() {
 	d.told = true
 	d.say("\nRead what was persisted:")

@@ -21,12 +21,12 @@ const (
 	selection = "gc*=debug,safepoint*=debug"
 	outage    = 2 * time.Second // between the kill of the sidecar and its next start
 
-	// commitEvery is shorter than by default, so that a raise is durable within a second.
+	// commitEvery is shorter than the default, so that a raise is durable within a second.
 	commitEvery = 250 * time.Millisecond
 	drain       = time.Minute
 )
 
-// run lets the JVM log and the sidecar ship, both to their end.
+// run lets the JVM log and the sidecar ship until both have ended.
 func (d *demo) run(ctx context.Context) error {
 	if err := d.startSidecar(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (d *demo) sidecar(source, dest string, flags ...string) (*lab.Sidecar, erro
 	cmd := exec.Command(d.ullage, append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0",
 		"--sync-interval", commitEvery.String()}, flags...)...)
 	cmd.Env = credentials()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us, and we end it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C then reaches only the demo, which ends the sidecar
 	side, err := lab.StartCommand(cmd)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (d *demo) progress(ctx context.Context) error {
 	}
 }
 
-// strikes returns a channel of the engines to kill, each once.
+// strikes returns a channel that yields each engine once, at the time at which it is to be killed.
 func (d *demo) strikes(total time.Duration) <-chan *engine {
 	due := make(chan *engine, len(d.engines))
 	for i, e := range d.engines {
@@ -176,8 +176,8 @@ func (d *demo) backlog() string {
 	return size(int64(bytes))
 }
 
-// counted returns the sum of a sidecar's counters with a name. Counters that it cannot read are 0, so their lines
-// seem lost.
+// counted returns the sum of a sidecar's counters that have the given name. A counter that cannot be read adds 0, so
+// its lines seem lost.
 func counted(side *lab.Sidecar, name string) (sum int) {
 	_, metrics, err := side.Get("/metrics")
 	if err != nil {

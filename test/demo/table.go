@@ -76,7 +76,7 @@ func (r result) order() string {
 	case r.Same() && r.Repeated > 0:
 		return "the same lines, but for what the JVM itself wrote twice"
 	case r.Same():
-		// Threads that log at the same moment may come in another order in the JVM's second output.
+		// Lines that threads log at the same moment may be in another order in the JVM's second output.
 		return "the same lines, those of each thread in the same order"
 	}
 	return "NOT THE SAME"

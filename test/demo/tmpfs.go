@@ -15,8 +15,8 @@ import (
 // tmpfs is a private directory for the JVM's log.
 type tmpfs struct {
 	dir     string
-	what    string // for people
-	warning string // says that it is not a tmpfs
+	what    string // a description for the table
+	warning string // says that the directory is not on a tmpfs; empty: it is
 	mounted bool
 	largest *atomic.Int64
 }
@@ -78,7 +78,7 @@ func (t tmpfs) inUse() int64 {
 	}
 }
 
-// watch looks often until it is stopped.
+// watch calls inUse every 20 ms until stop is called.
 func (t tmpfs) watch() (stop func()) {
 	done := make(chan struct{})
 	var watcher sync.WaitGroup

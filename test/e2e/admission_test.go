@@ -19,7 +19,7 @@ func TestRestrictedNamespace(t *testing.T) {
 	}
 	warnings := s.apply(shortJVM("app").manifest())
 	if strings.Contains(warnings, "PodSecurity") {
-		t.Errorf("the pod is not restricted any more: %s", warnings)
+		t.Errorf("the warnings are %s, want no \"PodSecurity\" in them: the pod must stay restricted", warnings)
 	}
 	s.ready("app")
 	sameAsReference(s, "app")
@@ -126,7 +126,7 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 		out, warnings, err := command(pod.manifest(), "kubectl", "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", `jsonpath={.spec.initContainers}{.metadata.annotations}{.spec.volumes[*].name}`)
 		s.must("", err)
 		if strings.Contains(out, "ullage-") || strings.Contains(out, `"sidecar"`) || strings.Contains(out, "prometheus.io") {
-			t.Errorf("%s %q: the pod is injected, at least in part, want no \"ullage-\" in it, no \"\\\"sidecar\\\"\" in it and no \"prometheus.io\" in it: %s", test.name, test.value, out)
+			t.Errorf("%s %q: the pod is injected at least in part, want none of \"ullage-\", \"\\\"sidecar\\\"\" and \"prometheus.io\" in it: %s", test.name, test.value, out)
 		}
 		if !strings.Contains(out, `\"refused\":\"annotation\"`) || !strings.Contains(out, "ullage.dev/"+test.name) {
 			t.Errorf("%s %q: the pod's annotations do not say why: %s", test.name, test.value, out)
@@ -145,8 +145,8 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 	}
 }
 
-// The sidecar does not take a port that the pod uses: it takes the next port, or there is a
-// warning.
+// The sidecar does not take a port that the pod uses. It takes the next port or, if no port is left, none, and a
+// warning reports that.
 func TestPortsThatThePodHasAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

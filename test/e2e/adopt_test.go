@@ -22,7 +22,7 @@ func unprepared() object {
 	return deployment
 }
 
-// withoutLog removes the option for logs from a container's command.
+// withoutLog removes the -Xlog option of the reference output from a container's command.
 func withoutLog(container object) {
 	container["command"] = slices.DeleteFunc(container["command"].([]any), func(word any) bool { return word == reference("/ref") })
 }
@@ -97,13 +97,13 @@ func TestAdoptByAnnotations(t *testing.T) {
 func sameJVM(s *space, pod, before string) {
 	s.Helper()
 	if is := s.exec(pod, "app", "jcmd", "1", "VM.log", "list"); is != before {
-		s.Errorf("the JVM lists\n%s\nwhich was\n%s", is, before)
+		s.Errorf("the JVM's log configuration is now\n%s\nwant it as before:\n%s", is, before)
 	}
 	if restarts := s.field("pod/"+pod, ".status.containerStatuses[0].restartCount"); restarts != "0" {
-		s.Errorf("the JVM's container was restarted %s times", restarts)
+		s.Errorf("the JVM's container was restarted %s times, want 0", restarts)
 	}
 	if left := s.exec(pod, "app", "sh", "-c", "ls /dev/shm"); strings.Contains(left, "ullage") {
-		s.Errorf("left in /dev/shm: %s", left)
+		s.Errorf("want no files of ullage in /dev/shm, but it has %s", left)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestAdoptInARestrictedNamespace(t *testing.T) {
 		t.Errorf(`as root: %v, want "nothing was changed" in it and "violates PodSecurity" in it`, err)
 	}
 	if added := s.field("pod/app", ".spec.ephemeralContainers"); added != "" {
-		t.Errorf("the pod was changed by a refused adoption: %s", added)
+		t.Errorf("a refused adoption has added the ephemeral containers %s, want none", added)
 	}
 	adopting(s, "app", "gc*=debug,safepoint=info")
 	sameJVM(s, "app", before)

@@ -70,10 +70,10 @@ func loadFrom(s *space, address string) loadResult {
 	}
 	s.Logf("%+v", r)
 	if r.Sent != reviewRate*reviewSeconds || r.Patched != r.Sent {
-		s.Errorf("of %d reviews %d were sent and %d answered with a patch; the last error is %q", reviewRate*reviewSeconds, r.Sent, r.Patched, r.Error)
+		s.Errorf("of %d reviews, %d were sent and %d answered with a patch, want all; the last error is %q", reviewRate*reviewSeconds, r.Sent, r.Patched, r.Error)
 	}
 	if r.Samples == 0 {
-		s.Error("the injector does not report its memory")
+		s.Error("the injector reported its memory 0 times, want at least one report")
 	}
 	return r
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// If the reader of a log goes away, no program is left in the sidecar. Otherwise each would permanently take 10
-// MiB of a limit of 64 MiB, since a container runtime may neither signal the program nor read its output. The
-// containers of the pod share a process namespace, so the test sees the sidecar's processes.
+// If the reader of a log goes away, `ullage logs` in the sidecar ends, because its stdin ends: a container runtime may
+// neither signal the process nor read its output. Each process that is left would permanently take 10 MiB of a limit of
+// 64 MiB. The containers of the pod share a process namespace, so the test sees the sidecar's processes.
 func TestReadersLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -72,7 +72,7 @@ func readersIn(s *space, pod string) bool {
 	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage logs ")
 }
 
-// Both images record their commit, if git knew it.
+// Both images record the commit that they were built from, if git knows it.
 func TestImagesSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

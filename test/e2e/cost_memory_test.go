@@ -48,20 +48,20 @@ func TestLogMemoryCost(t *testing.T) {
 		figures.add(fmt.Sprintf("memory of a JVM's container for its log, %s, %s, %d times a second: most", f.name, lasts, sampling),
 			fmt.Sprintf("%s (median %s) at %.1f MB/s", inMiB(slices.Max(f.shmem)), inMiB(f.median()), f.rate/1e6), f.limit)
 	}
-	// Otherwise the memory was not that of the log, or none was freed.
+	// If one of these checks fails, the measured memory was not that of the log, or reclaim freed none.
 	with, none := pods[0], pods[1]
 	if most := float64(slices.Max(none.shmem)); most < none.rate*none.lasts.Seconds()/2 {
-		t.Errorf("without reclaim at most %.0f bytes of shmem, less than half of %s at %.0f bytes/s", most, none.lasts, none.rate)
+		t.Errorf("without reclaim, the most shmem is %.0f bytes, want at least half of what is logged in %s at %.0f bytes/s", most, none.lasts, none.rate)
 	}
 	if slices.Max(with.shmem) > slices.Max(none.shmem)/4 {
-		t.Errorf("%s: %d bytes of shmem, more than a quarter of the %d without reclaim", with.name, slices.Max(with.shmem), slices.Max(none.shmem))
+		t.Errorf("%s: %d bytes of shmem, want at most a quarter of the %d without reclaim", with.name, slices.Max(with.shmem), slices.Max(none.shmem))
 	}
 }
 
 // flooded is a pod with a JVM that logs 20 MB/s, and its measurements.
 type flooded struct {
 	name, limit  string
-	lasts, whole time.Duration // how long it is measured, and how long in a full run
+	lasts, whole time.Duration // how long the pod is measured in this run and in a full run
 	annotations  map[string]string
 
 	rate  float64 // bytes a second that were logged and read

@@ -103,7 +103,7 @@ var startLine = regexp.MustCompile(`(?m)^\[(\d+)ms\]`)
 func firstLine(s *space, pod string) time.Time {
 	s.Helper()
 	if injected := s.field("pod/"+pod, ".spec.initContainers[*].name") == "ullage"; injected != strings.HasPrefix(pod, besideUllage) {
-		s.Fatalf("%s: injected is %t", pod, injected)
+		s.Fatalf("%s: injected is %t, want the opposite", pod, injected)
 	}
 	line := startLine.FindStringSubmatch(s.kubectl("logs", pod, "-c", "app"))
 	if line == nil {

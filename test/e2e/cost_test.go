@@ -35,7 +35,7 @@ func TestImagesAreSmall(t *testing.T) {
 		held := onNodes(t, image)
 		figures.add("image "+image+", as nodes report (containerd: compressed)", inMiB(held), limitText)
 		if held > limit {
-			t.Errorf("%s has %d bytes, over %s", image, held, limitText)
+			t.Errorf("%s has %d bytes, want at most %s", image, held, limitText)
 		}
 		unpacked, err := unpackedSize("../../bin/"+image+".tar", image)
 		if err != nil {
@@ -44,7 +44,7 @@ func TestImagesAreSmall(t *testing.T) {
 		}
 		figures.add("image "+image+", unpacked", inMiB(unpacked), limitText)
 		if unpacked > limit {
-			t.Errorf("%s has %d bytes unpacked, over %s", image, unpacked, limitText)
+			t.Errorf("%s has %d bytes unpacked, want at most %s", image, unpacked, limitText)
 		}
 	}
 }

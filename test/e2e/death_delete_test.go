@@ -14,7 +14,7 @@ func TestPodDeleted(t *testing.T) {
 		name  string
 		jdk   int
 		grace int
-		after string // not empty: a shell is process 1 and passes no SIGTERM on
+		after string // if not empty, process 1 is a shell, which does not forward SIGTERM
 	}{
 		{"jdk17", 17, 30, ""},
 		{"jdk25", 25, 30, ""},

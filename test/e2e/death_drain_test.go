@@ -33,7 +33,7 @@ func TestNodeIsDrained(t *testing.T) {
 		uncordon()
 		s.must(kubectl("", "label", "node", node, drained+"-"))
 	})
-	s.must(kubectl("", "label", "node", node, drained+"=true")) // for sweep
+	s.must(kubectl("", "label", "node", node, drained+"=true")) // sweep uncordons nodes with this label
 	drain := []string{"drain", node, "--pod-selector=app=drained", "--timeout=2m"}
 	if _, err := kubectl("", drain...); err == nil || !strings.Contains(err.Error(), "--delete-emptydir-data") {
 		t.Errorf("kubectl drain without --delete-emptydir-data ended with %v, want an error that names the flag", err)
@@ -52,7 +52,7 @@ func TestNodeIsDrained(t *testing.T) {
 	})
 	s.ready("drained-0")
 	if now := s.field("pod/drained-0", ".spec.nodeName"); moves && now == node {
-		t.Errorf("the pod is on %s again", now)
+		t.Errorf("the pod is on %s again, want another node", now)
 	}
 	until(s, "drained-0", "app", "a second JVM", "[ -e /ref/gc.log.0 ]")
 	awaitLogging(s, "drained-0")

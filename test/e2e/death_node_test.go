@@ -24,7 +24,7 @@ func TestSidecarKilled(t *testing.T) {
 		persistedAll(s, "app", "app", "ullage", endOf(s, "app", "app"))
 		ended := s.field("pod/app", ".status.initContainerStatuses[0].lastState.terminated.exitCode} {.status.containerStatuses[0].restartCount")
 		if ended != "137 0" {
-			s.Errorf("exit code of the sidecar and restarts of the JVM's container are %s, not 137 0", ended)
+			s.Errorf("exit code of the sidecar and restarts of the JVM's container are %s, want 137 0", ended)
 		}
 	})
 }

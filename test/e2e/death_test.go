@@ -46,7 +46,7 @@ func TestJVMKilled(t *testing.T) {
 		kill("KILL", "java *")
 		s.waitFor("pod/app", "jsonpath={.status.containerStatuses[0].restartCount}=1", time.Minute)
 		if code := s.field("pod/app", ".status.containerStatuses[0].lastState.terminated.exitCode"); code != "137" {
-			s.Errorf("the exit code of the JVM is %s, not 137", code)
+			s.Errorf("the exit code of the JVM is %s, want 137", code)
 		}
 		s.eventually(time.Minute, "the container runs again", func() bool {
 			_, err := s.tryExec("app", "app", "true")
@@ -109,7 +109,7 @@ func hasEnded(s *space, pod, list, want string) {
 	s.Helper()
 	ended := ".status." + list + "[0].state.terminated"
 	if got := s.field("pod/"+pod, ended+".exitCode} {"+ended+".reason"); got != want {
-		s.Errorf("the first of %s has ended with %q, not with %q", list, got, want)
+		s.Errorf("the first of %s has ended with %q, want %q", list, got, want)
 	}
 }
 
@@ -119,8 +119,8 @@ func awaitLogging(s *space, pod string) {
 	until(s, pod, "app", "a hundred collections", "[ $(grep -c Pause /ref/gc.log) -ge 100 ]")
 }
 
-// linger keeps a container running after its JVM, which is not process 1, has ended. The file /ref/ended shows
-// writtenBy that it has.
+// linger keeps a container running after its JVM, which is not process 1, has ended. It creates the file /ref/ended,
+// by which writtenBy recognizes the end of the JVM.
 const linger = "touch /ref/ended; sleep 600"
 
 // endOf terminates the JVM in a container that lingers, and returns everything that it wrote.
@@ -185,8 +185,8 @@ func persistedIn(t *testing.T, dest string) []byte {
 	return bytes.Join(streams, nil)
 }
 
-// cutOff requires that the persisted log of a killed JVM is identical to its second output. The JVM may have written
-// one more message to the first output, which is ours.
+// cutOff requires that the persisted log of a killed JVM is identical to the JVM's second output, except for one
+// message more at its end: the JVM may have been killed after it wrote a message to the first output, which is ours.
 func cutOff(t *testing.T, written, persisted []byte) {
 	t.Helper()
 	more, ok := bytes.CutPrefix(persisted, written)
@@ -196,7 +196,7 @@ func cutOff(t *testing.T, written, persisted []byte) {
 	}
 	same(t, string(written), string(persisted[:len(written)]))
 	if headers := bytes.Count(more, []byte("\n[")); headers > 0 {
-		t.Errorf("more than one message was persisted in addition: %.2000q", more)
+		t.Errorf("want at most one message more than in the reference output, got %.2000q", more)
 	}
 	t.Logf("%d lines, byte-identical, and %d bytes more in the shipped output", bytes.Count(written, []byte("\n")), len(more))
 }

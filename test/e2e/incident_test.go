@@ -16,9 +16,9 @@ import (
 	"github.com/ullage/ullage/internal/read/incident"
 )
 
-// anIncident runs `kubectl ullage incident` on a target with the settings in its environment. The archive comes into
-// an empty directory of this machine, under the default name. anIncident returns the archive's files and its manifest,
-// and requires that the archive is complete and has none of the secrets.
+// anIncident runs `kubectl ullage incident` on a target with the settings in its environment. The archive is written
+// to an empty directory on this machine, under the default name. anIncident returns the archive's files and its
+// manifest, and requires that the archive is complete and contains none of the secrets.
 func anIncident(s *space, settings []string, target string, secrets []string, more ...string) (files map[string]string, m incident.Manifest) {
 	s.Helper()
 	dir := s.TempDir()
@@ -38,13 +38,13 @@ func anIncident(s *space, settings []string, target string, secrets []string, mo
 		files[f.Name] = s.must(string(text), err)
 		for _, secret := range secrets {
 			if strings.Contains(files[f.Name], secret) {
-				s.Errorf("%s has the secret %q", f.Name, secret)
+				s.Errorf("%s contains the secret %q, want none of the secrets", f.Name, secret)
 			}
 		}
 	}
 	s.must("", json.Unmarshal([]byte(files["manifest.json"]), &m))
 	if len(m.Lacks) > 0 {
-		s.Errorf("the archive lacks %q", m.Lacks)
+		s.Errorf("the archive lacks %q, want nothing missing", m.Lacks)
 	}
 	for _, part := range m.Parts {
 		if _, is := files[part.Name]; !is || part.Problem != "" || part.Cut > 0 {

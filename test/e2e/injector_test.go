@@ -24,7 +24,7 @@ func TestInjectorIsDownAndBack(t *testing.T) {
 	figures.add("injector down: kubectl apply of a pod with the label", fmt.Sprintf("%.2f s", admitted.Seconds()), "timeoutSeconds, 5 s")
 	figures.add("injector down: from there until that pod is ready", fmt.Sprintf("%.2f s", (time.Since(began)-admitted).Seconds()), "")
 	if warnings != "" {
-		t.Errorf("there is a warning although no injector runs: %s", warnings)
+		t.Errorf("while no injector runs, the warning is %s, want none", warnings)
 	}
 	if got := containersOf(s, "app"); got != "app" {
 		t.Errorf("the pod has the containers %q, want app alone", got)
@@ -62,7 +62,7 @@ func TestInjectorUpgradeMissesNoPod(t *testing.T) {
 		t.Errorf("with onError=deny, a pod with a bad annotation was not refused with the name of the annotation: %v", err)
 	}
 	if _, err := s.try("get", "pod", "bad"); err == nil {
-		t.Errorf("the refused pod was created")
+		t.Errorf("the refused pod exists, want no pod")
 	}
 }
 
@@ -135,14 +135,14 @@ type creations struct {
 	over  chan struct{}
 
 	created atomic.Int64
-	missed  []string // the outputs for batches with pods without a sidecar; read after over is closed
+	missed  []string // kubectl's output for each batch in which a pod got no sidecar; read after over is closed
 }
 
-// batch is how many pods one kubectl creates: starting it is most of the work.
+// batch is how many pods one kubectl creates: starting kubectl is most of the work.
 const batch = 5
 
-// createPods creates a batch at each interval, or without pause if the interval is 0, until it is stopped and has
-// created at least that many pods.
+// createPods creates a batch at each interval, or without pause if the interval is 0. The creations end once stop is
+// called and at least the given number of pods is created.
 func createPods(s *space, least int, every time.Duration) *creations {
 	c := &creations{space: s, least: least, every: every, end: make(chan struct{}), over: make(chan struct{})}
 	go c.run()

@@ -53,7 +53,7 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 			t.Errorf("the check does not name the setting: %s", log)
 		}
 		if now := s.must(kubectl("", "get", "replicasets", "-n", system, "-o", "name")); now != injectors {
-			t.Errorf("injectors were rolled out: %s, before: %s", now, injectors)
+			t.Errorf("the replica sets are %s, want them as before: %s", now, injectors)
 		}
 		s.must("", install()) // removes the leftovers of the failed check
 	})

@@ -93,8 +93,9 @@ func (r *raised) jcmd() string {
 	return strings.ReplaceAll(list, " (reconfigured)", "")
 }
 
-// trial raises and restores once. up is the time from kubectl's return to the first raised line,
-// down from the return of the removal to the last. again is how often the pod was annotated again.
+// trial raises and restores once. up is the time from the return of the kubectl that annotates to the first raised
+// line, down the time from the return of the kubectl that removes the annotation to the last raised line. again is how
+// often the pod was annotated again.
 func (r *raised) trial() (up, down time.Duration, again int) {
 	r.Helper()
 	from := r.lines.count()
@@ -231,8 +232,8 @@ func (f *followed) count() int {
 	return len(f.text)
 }
 
-// await waits until are accepts the lines from index up to a later line. It returns the index of that
-// later line.
+// await waits until the function are returns true for the lines from index up to a later line. It returns the index of
+// that later line.
 func (f *followed) await(index int, what string, are func(lines []string) bool) int {
 	f.Helper()
 	found := -1
@@ -292,7 +293,7 @@ func TestPlugin(t *testing.T) {
 	got := ullage("levels", "app", raise, "--for", "10m")
 	matches(s.T, "levels POD SELECTION", got, `(?m)^pid \d+: gc\*=debug in addition to its own, on file=/var/log/jvm/gc-%p\.log$`, `(?m)^until \d\d:\d\d:\d\d, in 10m0s$`)
 	if note := s.field("pod/app", `.metadata.annotations.ullage\.dev/log`); note != raise {
-		s.Errorf("ullage.dev/log is %q, not %q", note, raise)
+		s.Errorf("ullage.dev/log is %q, want %q", note, raise)
 	}
 	matches(s.T, "levels POD", ullage("levels", "app"), `(?m)^log level: +gc\*=debug until`, `(?m)^JVM: +pid \d+ has gc\*=debug`)
 	matches(s.T, "status", ullage("status"), `^POD +READY +USED +BACKLOG +LAG +LEVEL +ERRORS\n`,
@@ -307,7 +308,7 @@ func TestPlugin(t *testing.T) {
 	matches(s.T, "levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+ is back at its own level, without gc\*=debug$`)
 	matches(s.T, "levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
 	if notes := s.field("pod/app", ".metadata.annotations"); strings.Contains(notes, "ullage.dev/log") {
-		s.Errorf("annotations are left after a reset: %s", notes)
+		s.Errorf("after a reset, the annotations are %s, want no ullage.dev/log in them", notes)
 	}
 	written := endOf(s, "app", "app")
 	var persisted string
@@ -318,7 +319,7 @@ func TestPlugin(t *testing.T) {
 	})
 	same(s.T, written, persisted, changes...)
 	if quiet := ullage("logs", "quiet"); strings.Contains(quiet, "][debug][") {
-		s.Error("the other pod was raised too")
+		s.Error("the other pod was raised too, want only app raised")
 	}
 	incidentOf(s, settings, "quiet", password)
 }

@@ -14,9 +14,9 @@ const (
 	volumesDir = "/var/tmp/ullage-e2e"
 )
 
-// helper returns the name of the pod on a node that runs the commands that a test's pods may not run. It runs as
-// root, with the directory of the volumes at /node, and sees all processes of the node. It runs during the whole
-// suite, because a pod takes seconds to start.
+// helper returns the name of the pod on a node that runs the commands that a test's pods may not run. The pod
+// runs as root, with the directory of the volumes at /node, and sees all processes of the node. It runs during the
+// whole suite, because a pod takes seconds to start.
 func helper(node string) string { return "ullage-e2e-on-" + strings.ReplaceAll(node, ".", "-") }
 
 // nodes are the names of the cluster's nodes. Volumes are on the first node.
@@ -94,7 +94,7 @@ func onNode(s *space, node string, command ...string) string {
 func killer(s *space, pod string) func(signal, pattern string) {
 	s.Helper()
 	node := s.field("pod/"+pod, ".spec.nodeName")
-	// A cgroup's name contains the pod's uid, with other dashes under systemd.
+	// A cgroup's name contains the pod's uid, under systemd with another character in place of each dash.
 	uid := strings.ReplaceAll(s.field("pod/"+pod, ".metadata.uid"), "-", ".")
 	const script = `for p in /proc/[0-9]*; do
 		grep -q "$0" $p/cgroup 2>/dev/null || continue

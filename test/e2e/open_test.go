@@ -23,7 +23,7 @@ func livePage(s *space, settings []string, target string) (page, recent string) 
 	s.must("", err)
 	s.must("", cmd.Start())
 	defer func() {
-		_ = cmd.Process.Signal(os.Interrupt) // fails only if it has ended
+		_ = cmd.Process.Signal(os.Interrupt) // fails only if the command has ended
 		if err := cmd.Wait(); err != nil {
 			s.Errorf("kubectl ullage open, interrupted: %v", err)
 		}

@@ -62,7 +62,7 @@ func (p *platform) deployment(jvm jvmPod) (deployment, spec object) {
 	deployment = workload("Deployment", jvm, "")
 	spec = deployment["spec"].(object)["template"].(object)["spec"].(object)
 	app := spec["containers"].([]any)[0].(object)
-	// doctor calls a second log on a disk a problem.
+	// doctor reports a second log, on a disk, as a problem.
 	app["command"] = slices.DeleteFunc(app["command"].([]any), func(word any) bool { return word == reference("/ref") })
 	return deployment, spec
 }
@@ -87,8 +87,8 @@ func (p *platform) guaranteed() object {
 	return deployment
 }
 
-// loose returns a Deployment whose user is set only in the image, and whose heap may take 85 % of
-// the memory. Its sidecar finds the system's store through a variable.
+// loose returns a Deployment whose user is set only in the image, and whose heap may take 80 % of
+// the memory limit. Its sidecar finds the system's store through a variable.
 func (p *platform) loose() object {
 	deployment, spec := p.deployment(jvmPod{Name: "loose", Annotations: map[string]string{"env": "SSL_CERT_FILE=/etc/ullage-sinks/store.crt"}})
 	user := spec["securityContext"].(object)
@@ -129,13 +129,13 @@ func (p *platform) rolledOut(name string) string {
 func (p *platform) checkGuaranteed(pod string) {
 	p.Helper()
 	if got := containersOf(p.space, pod); got != "istio-proxy app ullage" {
-		p.Errorf("the pod has the containers %q", got)
+		p.Errorf("the pod has the containers %q, want istio-proxy, app and ullage", got)
 	}
 	if got := p.field("pod/"+pod, ".status.qosClass} {.spec.containers[*].resources.requests.cpu} {.spec.initContainers[*].resources.requests.cpu"); got != "Guaranteed 20m 200m 50m" {
-		p.Errorf("the pod's QoS class, and what its containers request, are %q", got)
+		p.Errorf("the pod's QoS class and the CPU requests of its containers are %q, want Guaranteed 20m 200m 50m", got)
 	}
 	if said := p.field("pod/"+pod, `.metadata.annotations.ullage\.dev/injected`); !strings.Contains(said, `"jvms":[{"container":"app"`) {
-		p.Errorf("the JVM is not in app: %s", said)
+		p.Errorf("want the JVM in container app, got %s", said)
 	}
 	p.says(pod, "an HPA on the pod's CPU utilization sees at most 81 %, because the sidecar adds 50m to the requests and the pod is of QoS class Guaranteed: use a metric of type ContainerResource")
 }
@@ -177,7 +177,7 @@ func (p *platform) checkLoose(pod string) {
 	const (
 		user    = `the user of container "app" is not known`
 		heap    = `heap 308 MiB (-XX:MaxRAMPercentage=80)`
-		numbers = `the JVM runs as user 1000: set runAsUser: 1000` // the group of its log is the volume's
+		numbers = `the JVM runs as user 1000: set runAsUser: 1000` // its group is unknown: its log has the volume's
 	)
 	p.says(pod, user, "write securityContext: {runAsUser: UID, runAsGroup: GID} into the pod's spec", heap, `set ullage.dev/raise-memory-limit: "true"`)
 	if status := p.exec(pod, "ullage", "ullage", "status"); !strings.Contains(status, numbers) {

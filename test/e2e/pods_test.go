@@ -38,10 +38,10 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	debugLine(s, "app", "ullage-2")
 	s.exec("app", "ullage-2", "ullage", "levels", "reset")
 	if isRaised("ullage-2") {
-		t.Error("the JVM in b is still raised")
+		t.Error("the JVM in b is still raised, want it restored")
 	}
 	if strings.Contains(s.exec("app", "ullage", "ullage", "logs", "/var/lib/ullage"), "][debug][") {
-		t.Error("the JVM in a was raised together with the JVM in b")
+		t.Error("the JVM in a was raised too, want only the JVM in b raised")
 	}
 	seen := annotate(s, "app", "ullage.dev/log="+raise)
 	debugLine(s, "app", "ullage")
@@ -68,8 +68,8 @@ func debugLine(s *space, pod, sidecar string) {
 	})
 }
 
-// persistedAll waits until a sidecar has persisted as many lines as its JVM has written, without raised lines, and
-// compares them.
+// persistedAll waits until a sidecar has persisted as many lines as its JVM has written, not counting raised lines, and
+// compares the lines.
 func persistedAll(s *space, pod, container, sidecar, written string) {
 	s.Helper()
 	var persisted string

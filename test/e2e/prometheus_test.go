@@ -108,9 +108,8 @@ func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 
 var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
-// discover returns the pods of the namespace, or a selection of them, in the way of Prometheus'
-// kubernetes_sd, which Debian's Prometheus lacks. There is a target for each port of each container, or one
-// target for a container without ports.
+// discover returns the pods of the namespace, or a selection of them, as Prometheus' kubernetes_sd would: Debian's
+// Prometheus lacks it. There is a target for each port of each container, or one target for a container without ports.
 func discover(s *space, which ...string) string {
 	s.Helper()
 	type containers []struct {

@@ -42,7 +42,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 		return len(s.exec("alive", "ullage", "ullage", "logs", "/var/lib/ullage")) > before
 	})
 	if errors := s.kubectl("logs", "alive", "-c", "ullage"); strings.Contains(errors, "level=ERROR") {
-		t.Errorf("the other pod's sidecar logged errors, want no \"level=ERROR\" in it:\n%s", errors)
+		t.Errorf("the other pod's sidecar logged errors, want no \"level=ERROR\" in its log:\n%s", errors)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestReadme(t *testing.T) {
 		t.Errorf("after make try-down, the cluster still has\n%s", left)
 	}
 	if err := injects(time.Minute); err != nil {
-		t.Errorf("the suite's injector: %v", err)
+		t.Errorf("the suite's injector no longer injects: %v", err)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestCountsOfThreads(t *testing.T) {
 	}
 	for _, bad := range [][]byte{nil, text[1:]} {
 		if f, err := threadCounts(bad, 3); err == nil {
-			t.Errorf("%d bytes, want an error: %v", len(bad), f)
+			t.Errorf("%d bytes: want an error, got %v", len(bad), f)
 		}
 	}
 }

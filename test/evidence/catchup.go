@@ -107,7 +107,7 @@ func (e *evidence) perGiB(f figures, err error) (figures, error) {
 	return f, err
 }
 
-// makeLog fills a file with a real JVM's log, which it repeats. The last line may be cut, but has a
+// makeLog fills a file with a real JVM's log, repeated up to e.size MiB. The last line may be cut, but has a
 // newline.
 func (e *evidence) makeLog(path string) error {
 	raw := filepath.Join(e.shm, "raw")
@@ -134,7 +134,7 @@ func (e *evidence) makeLog(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// drain measures how a contestant ships data and ends.
+// drain measures a contestant that ships data and then ends.
 func (e *evidence) drain(c *contestant, data string, lines int) (figures, error) {
 	p, err := e.place(c, "")
 	if err != nil {

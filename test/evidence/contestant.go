@@ -53,7 +53,7 @@ func (e *evidence) place(c *contestant, volume string) (p place, err error) {
 // remove frees the memory and the space of a place.
 func (p place) remove() {
 	for _, dir := range []string{p.source, p.dest, p.state} {
-		_ = os.RemoveAll(dir) // scratch: the end of the run removes everything else
+		_ = os.RemoveAll(dir) // scratch: what is left is removed at the end of the run
 	}
 }
 
@@ -164,7 +164,7 @@ func (c *contestant) outputs(p place) ([]string, error) {
 	return paths, err
 }
 
-// read writes the lines of the output.
+// read writes the lines of the output to w.
 func (c *contestant) read(w io.Writer, p place) error {
 	paths, err := c.outputs(p)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A scheme has the colours of a picture. There are two files, from which GitHub chooses by the reader's theme: a
-// media query inside a file does not see that theme.
+// A scheme has the colours of a picture. There are two files, and GitHub shows the one for the
+// reader's theme: a media query inside an SVG file does not see that theme.
 type scheme struct{ name, text, quiet, back, bad, others, ours string }
 
 var schemes = []scheme{

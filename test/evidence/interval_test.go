@@ -106,7 +106,7 @@ func TestAPercentileNeedsTenValuesBeyondIt(t *testing.T) {
 	f = figures{"hiccups": 15_000, "p50": 1, "p999": 2, "p9999": 3, "longest": 4}
 	f.dropUntold("hiccups")
 	if len(f) != 4 || f["p999"] != 2 || f["longest"] != 4 {
-		t.Errorf(`of 15,000 hiccups: %v, want 4 in f, f["p999"] 2 and f["longest"] 4`, f)
+		t.Errorf(`of 15,000 hiccups: got %v, want 4 figures, among them "p999" 2 and "longest" 4`, f)
 	}
 }
 

@@ -38,8 +38,8 @@ func (a application) apply(by appender, t trial) (f figures, err error) {
 	return a.log(by, v.Dir, run, "Apps", strconv.Itoa(t.threads), fmt.Sprint(runs), strconv.Itoa(t.rate), end)
 }
 
-// log runs a program that logs with an appender, on a volume if that is not empty. It compares the program's counts
-// with the lines that it finds at the end.
+// log runs a program that logs with an appender. The output of the appender, or of its sidecar, is on the volume, or if
+// volume is empty, on the disk. log compares the program's counts with the lines that are in the output at the end.
 func (a application) log(by appender, volume string, run func(*exec.Cmd) (figures, error), program string, args ...string) (f figures, err error) {
 	c := a.sidecar("application", "zstd")
 	p, err := a.place(c, volume)

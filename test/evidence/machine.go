@@ -88,7 +88,8 @@ func now() (t ticks) {
 	return t
 }
 
-// noise describes the load before the run, and the CPU time that other machines have taken since before.
+// noise describes the load before the run, and the CPU time that other machines have taken since then. before has
+// the ticks of that time.
 func noise(load float64, before ticks) string {
 	after := now()
 	share := 0.0
@@ -107,7 +108,7 @@ func loadAverage() float64 {
 
 // Limits on the other work of the machine. The page states them.
 const (
-	calmOthers      = 0.10 // of a core, in each second that is to be quiet before a round
+	calmOthers      = 0.10 // of a core, in each of the seconds that must be quiet before a round
 	disturbedOthers = 0.25 // of a core, on average over a measurement
 	mostStolen      = 0.02 // of the CPU time, in both cases
 )
@@ -141,12 +142,12 @@ func (n noted) enter(f figures) {
 	f["noise.load"] = n.load
 }
 
-// A moment has the CPU times of the machine at one time, in hundredths of a second.
+// A moment has the CPU times of the machine at one point in time, in hundredths of a second.
 type moment struct {
 	at     time.Time
 	all    ticks
 	own    float64         // of this program and all processes that it has started
-	kernel map[int]float64 // of each kernel thread; these also work for the run, for instance when they write to the disk
+	kernel map[int]float64 // of each kernel thread, which also works for the run, for instance when it writes to the disk
 }
 
 // since returns the work of the machine, apart from this program, between two moments.
@@ -170,7 +171,7 @@ func (m moment) since(before moment) noted {
 const kthreadd = 2
 
 // takeMoment reads the counters of the kernel. In a container with a process namespace, kernel
-// threads are not visible, so that their time is taken for the time of other processes.
+// threads are not visible, so their CPU time is attributed to other processes.
 func takeMoment() moment {
 	m := moment{at: time.Now(), all: now(), kernel: map[int]float64{}}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed

@@ -10,8 +10,8 @@
 //	evidence loop WAY FROM TO   is a contestant: it copies a file
 //	evidence -limits            compares ullage with its limits, without the others and a page
 //
-// With -limits, it needs no other shipper, but 12 GiB in the directory of --dest. The experiment with a tmpfs of
-// 16 MiB needs root.
+// With -limits, the command needs no other shipper, but 12 GiB in the directory of --dest. The experiment with a tmpfs
+// of 16 MiB needs root.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 	"time"
 )
 
-// experiments are all experiments, in the order of the page.
+// experiments has all experiments, in the order of the page.
 var experiments = []question{
 	{"catchup", forPage | forLimits, catchUp},
 	{"reader", forLimits, readerAlone},
@@ -152,7 +152,7 @@ func (r request) holdToLimits(e *evidence) error {
 
 // compare measures and writes the record and the page.
 func (r request) compare(e *evidence) error {
-	for _, path := range []string{r.record, r.page} { // now, so that an error does not come after half an hour
+	for _, path := range []string{r.record, r.page} { // before the run, so that an error does not come after half an hour
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}

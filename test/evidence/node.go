@@ -21,7 +21,7 @@ const (
 	wholeNode    = "sidecars: 110"
 )
 
-// node measures up to as many sidecars on one disk as a node may have pods.
+// node measures sidecars that share one disk: up to one for each pod that a node may have.
 func node(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "node", Title: "Growth: sidecars of a node", Plot: "commit",
@@ -140,7 +140,7 @@ func feedAll(all []berth, done <-chan struct{}) (n fedLines) {
 // a millisecond.
 const pssSamples = 4
 
-// overAll measures all sidecars for d. The CPU time for the requests for their metrics is not counted.
+// overAll measures all sidecars for d. The CPU time that they spend on requests for their metrics is not counted.
 func overAll(e *evidence, all []berth, d time.Duration) (figures, error) {
 	asked, err := commitsOf(all)
 	if err != nil {

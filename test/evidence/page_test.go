@@ -22,7 +22,7 @@ func TestPageFromRecord(t *testing.T) {
 	x.add("c", figures{"side": 1234.4})
 	y := &experiment{Name: "y", Title: "Loss", Plot: "lost", Columns: lossColumns}
 	y.add("careful", losses(lab.Balance{Written: 10, Persisted: 10}))
-	y.add("careless", losses(lab.Balance{Written: 10, Persisted: 11, Lost: 2, Twice: 1})) // 8, one twice, two torn
+	y.add("careless", losses(lab.Balance{Written: 10, Persisted: 11, Lost: 2, Twice: 1})) // 8 lines, one of them twice, and 2 torn
 	dir := t.TempDir()
 	path := filepath.Join(dir, "benchmarks.json")
 	if err := (&record{sitting: sitting{Command: "make x"}, Experiments: []*experiment{x, y}, Contestants: []configured{{"peer", "1.2", "setting: 1\n"}}}).save(path); err != nil {
@@ -121,7 +121,7 @@ func TestGoals(t *testing.T) {
 	}
 	s.Reset()
 	if (&record{}).writeGoals(&s); s.Len() > 0 {
-		t.Error("goals although the record has no figure:", s.String())
+		t.Error("got goals, want none for a record without figures:", s.String())
 	}
 }
 
@@ -158,7 +158,7 @@ func TestBenchmarkLine(t *testing.T) {
 		t.Errorf("got %+v; want Mutate with 123.5 ns, 48 bytes and 2 allocs, and Hindsight/held with .35 stored", all)
 	}
 	if all := parseBench("PASS\n"); len(all) > 0 {
-		t.Error("figures although there is no benchmark:", all)
+		t.Error("got figures, want none without a benchmark:", all)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestPicturesAreThoseOfTheRecord(t *testing.T) {
 			t.Errorf("docs/benchmarks/%s differs from the plot of the record (%v): run make plots", entry.Name(), err)
 		}
 		if len(want) > 200<<10 {
-			t.Errorf("docs/benchmarks/%s has %d bytes, over 200 KiB, want at most 200 KiB", entry.Name(), len(want))
+			t.Errorf("docs/benchmarks/%s has %d bytes, want at most 200 KiB", entry.Name(), len(want))
 		}
 	}
 	kept, err := os.ReadDir(committed)

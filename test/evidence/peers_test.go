@@ -59,7 +59,7 @@ func TestAbsentPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	c, missing, err := (&evidence{ctx: t.Context()}).contestant(peers[0], t.TempDir())
 	if c != nil || missing == "" || err != nil {
-		t.Fatalf("got %v, %q, %v; want no contestant, and why", c, missing, err)
+		t.Fatalf("got %v, %q, %v; want no contestant, a reason and no error", c, missing, err)
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// writeProfile writes a CPU profile of the sidecar that catches up with a real JVM's log, and of a report on that
-// log and on one that has nothing but pauses, once in each round. The compiler reads such a profile from cmd/ullage/default.pgo and inlines the calls that
-// take the most time.
+// writeProfile writes one CPU profile of all rounds. In each round, the sidecar catches up with a real JVM's log, and a
+// report reads that log and a log that has nothing but pauses. The compiler reads such a profile from
+// cmd/ullage/default.pgo and inlines the calls that take the most time.
 func writeProfile(e *evidence, path string) error {
 	data := filepath.Join(e.shm, "data")
 	if err := e.makeLog(data); err != nil {
@@ -65,6 +65,6 @@ func drainHere(e *evidence, data string) error {
 	cfg := product.DefaultConfig()
 	cfg.Ship.Tail.Source, cfg.Ship.Dest, cfg.Admin.Listen = p.source, p.dest, "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(e.ctx)
-	cancel() // a sidecar ships everything before it ends
+	cancel() // even a sidecar that is stopped at once ships everything before it ends
 	return product.Run(ctx, cfg, build.Info{}, nil, slog.New(slog.DiscardHandler))
 }

@@ -106,8 +106,8 @@ func (r *record) quoteStandstill() string {
 	return s.String()
 }
 
-// saturatedInWords compares how long an application was stopped while others wrote more to the disk of its log than it
-// takes. It is empty if the record does not have that.
+// saturatedInWords compares how long an application was stopped while other processes wrote more to the disk of its
+// log than the disk can take. The text is empty if the record lacks that experiment.
 func saturatedInWords(r *record) string {
 	for _, group := range r.groups("saturated") {
 		if !strings.HasSuffix(group, ", "+mechanisms[0].name) {
@@ -207,8 +207,8 @@ func (r *record) quoteRun() string {
 	return fmt.Sprintf("The run is of %s, on %s, %d cores, Linux %s. %s%s\n", date, r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, once, busy)
 }
 
-// earlierParts says how many experiments are of other days than the last run. It is empty if none is: a run in parts
-// on one day is one run.
+// earlierParts describes how many experiments ran on other days than the last run. The text is empty if all ran on that
+// day: a run in parts on one day is one run.
 func earlierParts(all []*experiment, last string) string {
 	earlier, first := 0, last
 	for _, x := range all {

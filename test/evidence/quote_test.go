@@ -16,7 +16,7 @@ func quoting(t *testing.T) []string {
 	}
 	_, rest, found := strings.Cut(string(text), "-quote ")
 	if !found {
-		t.Fatal("the Makefile quotes nothing")
+		t.Fatal("the Makefile has no option -quote, want one with the documents")
 	}
 	return strings.Split(strings.Fields(rest)[0], ",")
 }

@@ -25,7 +25,7 @@ type sitting struct {
 	Date    string // RFC 3339, UTC
 	Command string
 	Machine machine
-	Noise   string  // the other work of the machine meanwhile
+	Noise   string  // the load before the run, and the CPU time that other machines took during it
 	Load    float64 `json:",omitzero"` // the load average of the last minute before the run
 	Calm    *calm   `json:",omitempty"`
 	Seconds float64 `json:",omitzero"` // duration of the whole run
@@ -47,7 +47,7 @@ type experiment struct {
 	Rows     []*row
 	NotRun   string   `json:",omitempty"` // why this machine cannot run the experiment; empty: it ran
 	Seconds  float64  `json:",omitzero"`  // its duration
-	Earlier  *sitting `json:",omitempty"` // in which it ran; nil: the record's last run
+	Earlier  *sitting `json:",omitempty"` // the earlier run that the experiment is from; nil: the last run
 	repeat
 }
 
@@ -60,7 +60,7 @@ type calm struct {
 // A repeat counts the measurements of an experiment that were disturbed.
 type repeat struct {
 	Repeated int `json:",omitzero"` // measured again
-	Kept     int `json:",omitzero"` // disturbed but in the tables, since the last repeat was disturbed too
+	Kept     int `json:",omitzero"` // disturbed but in the tables, since no repeat or no patience was left
 }
 
 // String describes how many measurements of an experiment were disturbed. It is empty if none were.
@@ -89,7 +89,7 @@ type row struct {
 	// Tenths has the longest hiccup in each tenth of a second of the first run, in milliseconds.
 	Tenths []float64 `json:",omitempty"`
 
-	// Listing is text about the first run, which is below the table.
+	// Listing is text about the first run. The page shows it below the table.
 	Listing []string `json:",omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// reportLogs are the logs for reports. A collection in a log has that many lines about phases, at
-// level debug.
+// reportLogs are the logs for reports. phases is the number of lines about phases, at level debug, for each collection
+// in a log.
 var reportLogs = []struct {
 	name   string
 	phases int

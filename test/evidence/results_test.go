@@ -40,7 +40,7 @@ func TestARecordIsMeasuredInParts(t *testing.T) {
 		t.Errorf("got %q, want %q", text, want)
 	}
 	if got.Date != "2026-11-22T10:00:00Z" || len(got.Contestants) != 2 || got.Contestants[0].Version != "3" {
-		t.Errorf("the record is of %s, with the contestants %v, want those of the last run first, and what it lacks", got.Date, got.Contestants)
+		t.Errorf("got a record of %s with the contestants %v, want the date of the last run, and its contestants before those that it lacks", got.Date, got.Contestants)
 	}
 }
 

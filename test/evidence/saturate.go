@@ -19,7 +19,7 @@ import (
 // A mechanism is the way in which other processes saturate the disk so that writes to a log wait.
 type mechanism struct {
 	name    string
-	dirty   bool // only few bytes may wait in the page cache for the disk
+	dirty   bool // only a few bytes may wait for the disk in the page cache
 	journal bool // other processes change and sync many files
 }
 
@@ -228,8 +228,7 @@ func writtenTo(device string) (float64, error) {
 	return sectorsWritten(string(text))
 }
 
-// sectorsWritten returns the seventh field of a device's stat, which is in sectors of 512 bytes, in
-// bytes.
+// sectorsWritten converts the seventh field of a device's stat from sectors of 512 bytes to bytes.
 func sectorsWritten(stat string) (float64, error) {
 	fields := strings.Fields(stat)
 	if len(fields) < 7 {

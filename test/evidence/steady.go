@@ -98,7 +98,7 @@ func steadyBeside(e *evidence, c *contestant, p place) (figures, error) {
 	return got, err
 }
 
-// lineHead begins every line of a feed that ends with a stamp.
+// lineHead is the beginning of each line that ends with a stamp.
 const lineHead = "[2026-11-20T16:45:11.123+0100][12.345s][debug][gc,phases] "
 
 const lineText = "GC(123)   Evacuate Collection Set: 1.2ms "

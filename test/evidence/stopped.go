@@ -40,7 +40,8 @@ var loggings = []logging{
 // A spell is how long each JVM runs, and when its disk has a fault.
 type spell struct{ runs, from, until time.Duration }
 
-// A fault is a fault of the disk. The disk is created with the options mkfs for mkfs.ext4.
+// A fault is what goes wrong with the disk, and when: strike causes it. mkfs has further options of mkfs.ext4, with
+// which the disk is made.
 type fault struct {
 	spell
 	strike func(*volume) error
@@ -212,7 +213,7 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, 
 		}
 	}
 	if len(said) > 0 {
-		err = <-done // even if the JVM has ended: a frozen disk must not be removed
+		err = <-done // waits even if the JVM has ended: a frozen disk must not be removed
 	}
 	if len(said) < 3 {
 		err = errors.Join(err, fmt.Errorf("the JVM said only %q", said))
@@ -263,7 +264,7 @@ func (f figures) readDurable(place string, text []byte) error {
 	for _, m := range pauseOf.FindAllSubmatch(text, -1) {
 		seen[string(m[1])] = true
 	}
-	// The log may also have a collection that ended after the JVM had counted.
+	// The log may also have a collection that ended after the JVM had counted its collections.
 	f["durable"], f["dropped"] = 100*min(1, float64(len(seen))/max(1, f["collections"])), l.dropped
 	return nil
 }
