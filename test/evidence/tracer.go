@@ -118,7 +118,7 @@ func parseStack(text string) (functions []string) {
 	return functions
 }
 
-// waits lists the kernel functions from which the reason of a wait can be seen.
+// waits lists the kernel functions that reveal the reason for a wait.
 var waits = []struct{ function, on string }{
 	{"balance_dirty_pages", onPages}, {"wait_on_page_writeback", onPages}, {"folio_wait_writeback", onPages}, {"folio_wait_stable", onPages}, {"wait_for_stable_page", onPages},
 	{"jbd2_log_wait_commit", onJournal}, {"jbd2_log_wait_for_space", onJournal}, {"do_get_write_access", onJournal}, {"wait_transaction_locked", onJournal},
@@ -267,7 +267,7 @@ func (t *tracer) figures() figures {
 			f[reason] = 100 * float64(on[reason]) / float64(samples)
 		}
 	}
-	f["stalls"] += 0 // zero is a figure too
+	f["stalls"] += 0 // adds the key, so that zero is reported too
 	f["proven"] += 0
 	return f
 }

@@ -48,7 +48,7 @@ func TestATracedWrite(t *testing.T) {
 	}
 	for _, line := range []string{"", "+++ killed by SIGKILL +++", "1795791486.1 write(4</tmp/v/gc.log>, \"a\", 1 <unfinished ...>", `1795791486.1 write(4</tmp/v/gc.log>, "a", 1) = -1 ENOSPC (No space left on device) <0.1>`} {
 		if w, ok := parseWrite(line); ok {
-			t.Errorf("%q is parsed as a write: %+v", line, w)
+			t.Errorf("%q: got the write %+v, want none", line, w)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (q *quiet) measured(x *experiment, run func() ([]result, error)) error {
 	return nil
 }
 
-// entriesOf returns an entry for each contestant, all of which run measures.
+// entriesOf returns an entry for each contestant. Each entry measures its contestant by a call of run.
 func entriesOf(contestants []*contestant, run func(*contestant) (figures, error)) (all []entry) {
 	for _, c := range contestants {
 		all = append(all, entry{c.name, func() (figures, error) { return run(c) }})

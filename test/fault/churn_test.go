@@ -15,7 +15,7 @@ import (
 
 const (
 	fullErrors = `ullage_destination_errors_total{kind="full"}`
-	atOnce     = 500 // files of the tenant in the source
+	atOnce     = 500 // the tenant waits while the source has at least this many files
 )
 
 // room returns the free bytes and inodes of a volume.
@@ -83,9 +83,9 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 			r := newRig(t, v.Dir+"/dest", flags...)
 			begun, files := time.Now(), long(36000, 1500)
 			bytes, inodes := r.churns(files, v)
-			t.Logf("%d files in %s; the least that was free: %d KiB and %d inodes", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
+			t.Logf("%d files in %s; at the fullest, %d KiB and %d inodes were free", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
 			if n := r.metric(fullErrors); n > 0 || bytes < 1<<20 || inodes < 16 {
-				t.Errorf("the volume ran out: %v errors, %d bytes and %d inodes were free; the sidecar said, want n 0, bytes at least 1 MiB and inodes at least 16:\n%s", n, bytes, inodes, r.side.Stderr())
+				t.Errorf("%v errors of a full volume, and at the fullest %d bytes and %d inodes were free; want 0 errors and at least 1 MiB and 16 inodes; the sidecar said:\n%s", n, bytes, inodes, r.side.Stderr())
 			}
 			r.turnsGreen()
 			r.persists(1000)

@@ -116,12 +116,12 @@ func (r *rig) stepping(bin, seconds, after string) *lab.Sidecar {
 func (r *rig) lagIsReasonable() {
 	r.Helper()
 	if lag := r.metric("ullage_lag_seconds"); lag < 0 || lag > 60 {
-		r.Errorf("ullage_lag_seconds is %v", lag)
+		r.Errorf("ullage_lag_seconds is %v, want 0 to 60", lag)
 	}
 }
 
-// The clock steps by an hour while a JVM is adopted. The adoption lasts as long as it was asked to, the copy is
-// complete, and the JVM's configuration is as before.
+// The clock steps by an hour while a JVM is adopted. The adoption lasts for the requested time, the copy is complete,
+// and the JVM's configuration is as before.
 func TestClockStepsDuringAnAdoption(t *testing.T) {
 	if !long(true, false) {
 		t.Skip("compiles the standard library: ULLAGE_FAULT_LONG=1")

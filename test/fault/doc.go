@@ -21,24 +21,24 @@
 //     sidecar can only meet a file system that made itself read-only after an
 //     error (errors=remount-ro), which can only be repaired by a new mount.
 //   - Stalls: fsfreeze. A process in a call into a frozen file system cannot be
-//     ended before the thaw, not even by kill -9, and keeps its locks. So there
-//     are two kinds of kill -9 in a freeze. One hits a sidecar without a thread
-//     in such a call: the test stops the sidecar before the freeze. The other
-//     hits a sidecar that such a call holds.
+//     ended before the thaw, not even by kill -9, and keeps its locks. So the
+//     tests use two kinds of kill -9 in a freeze. One hits a sidecar without a
+//     thread in such a call: the test stops the sidecar before the freeze. The
+//     other hits a sidecar with a thread that is blocked in such a call.
 //   - Silence: a process serves the destination by FUSE, and is stopped. Then
 //     no call returns, not even a stat, as with a dead server.
 //
 // # Floods
 //
 // The behaviour under pressure is shown with floods (see test/lab): up to 200 MB/s of lines at all levels from a
-// process of its own, which times every write. The sidecar moves lines that the destination does not take into the
-// spool, compressed, and drops lines only past the marks after that. Each flood ends with an account of every line:
-// persisted, or dropped at a place where a marker has the exact count, by level. The JVM itself never finds the tmpfs
-// full. Counts are checked; times are only printed. A slow write during which the writer's thread was not asleep was
-// preempted: other threads had the CPU.
+// process of its own, which times every write. The sidecar compresses lines that the destination does not take and
+// moves them into the spool. It drops lines only above the thresholds for drops, which are higher than the threshold
+// for the spool. Each flood ends with an account of every line: persisted, or dropped at a place where a marker has
+// the exact count, by level. The JVM itself never finds the tmpfs full. Counts are checked; times are only printed. A
+// slow write during which the writer's thread was not asleep was preempted: other threads had the CPU.
 //
 // TestHeadline lets real JVMs log to a frozen disk, and through ullage. The length of a safepoint comes from a second
 // output on a tmpfs, and from the JVM's own counters, which do not depend on its log. The lines that a JVM has lost
-// come from the second output. With -Xlog:async both outputs lose the same lines, so their number comes from the
-// JVM's own count in the log.
+// are found by a comparison with the second output. With -Xlog:async, both outputs lose the same lines, so the number
+// of lost lines is the JVM's own count in the log.
 package fault

@@ -187,7 +187,7 @@ func TestStreamDirectoryIsDeleted(t *testing.T) {
 	before := r.writer.Written()
 	r.persists(perSecond)
 	if r.metric(`ullage_destination_errors_total{kind="other"}`)+r.metric(`ullage_destination_errors_total{kind="missing"}`) == 0 {
-		t.Error("no error is counted")
+		t.Error("got 0 counted errors of the kinds other and missing, want at least 1")
 	}
 	r.turnsGreen()
 	r.stop()

@@ -45,7 +45,7 @@ func (r *stall) comesBack(fault string) time.Duration {
 			r.Error(err)
 		}
 		if !r.lagFalls(patience) {
-			r.Errorf("the lag does not fall")
+			r.Errorf("the lag has not fallen after the flood, want less than 2 s and a backlog of less than 16 MiB")
 		}
 	}
 	return green
@@ -90,21 +90,21 @@ func (r *stall) account(f freezing, green time.Duration) (row []any) {
 		r.Logf("%s: %s", name, r.flood.Latency(phase))
 	}
 	if err != nil || !a.Exact() {
-		r.Errorf("the account is not exact, error: %v", err)
+		r.Errorf("the account is not exact, or has the error %v; want an exact account and no error", err)
 	}
 	severe := a.Dropped.Total().From(lab.Warning)
 	if severe > 0 {
-		r.Errorf("%d lines at warning or above were dropped", severe)
+		r.Errorf("%d lines at warning or above were dropped, want 0", severe)
 	}
 	if len(report.Losses) > 0 || a.Cut > 0 {
-		r.Errorf("the tmpfs was full %d times, and the JVM lost %d lines", len(report.Losses), a.Cut)
+		r.Errorf("the tmpfs was full %d times, and the JVM lost %d lines; want 0 and 0", len(report.Losses), a.Cut)
 	}
 	// A counter starts at zero in each process.
 	if f.fault == nothing && fmt.Sprint(counted) != fmt.Sprint(a.Dropped) {
-		r.Errorf("ullage_dropped_lines_total is %v, the markers have %v", counted, a.Dropped)
+		r.Errorf("ullage_dropped_lines_total is %v, want %v as in the markers", counted, a.Dropped)
 	}
 	if r.peak > mostMemory {
-		r.Errorf("the sidecar took %d bytes of memory, over the limit", r.peak)
+		r.Errorf("the sidecar took %d bytes of memory, want at most mostMemory", r.peak)
 	}
 	l := func(phase int) lab.Latency { return r.flood.Latency(phase) }
 	return []any{f.rate / 1e6, f.frozen, f.fault, l(before).Slowest, l(within).Slowest, l(after).Slowest, l(before).P999, l(within).P999, l(before).P9999, l(within).P9999,

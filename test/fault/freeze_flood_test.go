@@ -171,7 +171,7 @@ func (r *stall) answersUntil(end time.Time) {
 			status, _, err := r.side.Get(path)
 			took := time.Since(begun)
 			if asked++; err != nil || status != 200 {
-				r.Errorf("%s in a freeze: status %d after %s, error: %v", path, status, took, err)
+				r.Errorf("%s in a freeze: status %d after %s, error %v; want 200 and no error", path, status, took, err)
 			}
 			slowest = max(slowest, took)
 		}
@@ -237,7 +237,7 @@ func (r *stall) again(end time.Time) {
 			return
 		}
 		if !time.Now().Before(end) {
-			r.Fatalf("no new sidecar is up inside the freeze, after %d starts: %v", starts, err)
+			r.Fatalf("no new sidecar is up at the end of the freeze after %d starts, want one: %v", starts, err)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}

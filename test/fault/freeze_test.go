@@ -91,7 +91,7 @@ func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.side.Wait(100 * time.Millisecond); err == nil {
-		t.Error("the killed sidecar has ended: the test proves nothing")
+		t.Error("the killed sidecar ended before the thaw, want it blocked in a call into the frozen disk")
 	}
 	r.flags = append(r.flags, "--listen", addr)
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)

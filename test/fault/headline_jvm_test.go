@@ -25,7 +25,7 @@ type figures struct {
 	quiet, frozen, over                   time.Time // the times at which the quiet phase, the freeze, and the phase after it began
 }
 
-// javaRun is a JVM that logs about 2 MB/s in the way of a contender.
+// javaRun is a JVM that logs about 2 MB/s to a file or a pipe, with the flags of a contender.
 type javaRun struct {
 	*testing.T
 	jdk   lab.JDK
@@ -40,7 +40,7 @@ const stamp = "2006-01-02T15:04:05.000-0700"
 
 const (
 	selection = "gc*=debug,safepoint*=debug"
-	coolDown  = 2 * time.Second // the JVM still runs after the thaw
+	coolDown  = 2 * time.Second // how long the JVM runs after the thaw
 )
 
 // warmUp is how long a JVM runs before it is measured.
@@ -128,7 +128,7 @@ func (r *javaRun) watched(from, to time.Time) (safepoint, away time.Duration) {
 		away = max(away, time.Duration(gone)*time.Millisecond)
 	}
 	if seen < 5 {
-		r.Errorf("the JVM had only %d safepoints between %s and %s", seen, from, to)
+		r.Errorf("the JVM had only %d safepoints between %s and %s, want at least 5", seen, from, to)
 	}
 	return safepoint, away
 }
@@ -175,7 +175,7 @@ func (r *javaRun) compare(persisted []byte) (lost int) {
 	r.Helper()
 	c := jvm.Compare(r.read(r.truth), persisted)
 	if c.Twice > 0 || c.Foreign > 0 {
-		r.Errorf("the log differs from what the JVM wrote: %s", c)
+		r.Errorf("the log has lines twice, or lines that the JVM never wrote, want neither: %s", c)
 	}
 	return c.Missing
 }
@@ -206,7 +206,7 @@ func (r *javaRun) account(dest string) (lost, severe int) {
 		missing[level] -= n
 	}
 	if missing != dropped || lost != dropped.Total() {
-		r.Errorf("%d lines are missing (%s), the markers have %d (%s)", lost, missing, dropped.Total(), dropped)
+		r.Errorf("%d lines are missing (%s), want %d (%s) as in the markers", lost, missing, dropped.Total(), dropped)
 	}
 	r.Logf("%s: %d lines persisted, dropped: %s", r.jdk, bytes.Count(persisted.Bytes(), []byte("\n")), dropped)
 	return lost, dropped.From(lab.Warning)

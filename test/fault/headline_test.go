@@ -17,7 +17,7 @@ import (
 type contender struct {
 	name  string
 	flags []string // of the JVM
-	from  int      // the first JDK that has it
+	from  int      // the first JDK that supports the flags
 	piped bool     // the JVM writes to a pipe, and another process copies the pipe to the disk
 }
 

@@ -81,13 +81,13 @@ func injectedHeap(t *testing.T, optIn bool) (limit int64, options, warnings stri
 		t.Fatal(err)
 	}
 	if !res.Injected {
-		t.Fatalf("the pod is not injected: %q", res.Warnings)
+		t.Fatalf("the pod is not injected, want it injected; warnings: %q", res.Warnings)
 	}
 	limit = 512 << 20
 	for _, op := range res.Patch {
 		switch op.Path {
 		case "/spec/containers/0/resources/limits/memory":
-			mib, _ := strconv.Atoi(strings.TrimSuffix(fmt.Sprint(op.Value), "Mi")) // of the test operation first
+			mib, _ := strconv.Atoi(strings.TrimSuffix(fmt.Sprint(op.Value), "Mi")) // the test operation, with the old limit, precedes the replacement
 			limit = int64(mib) << 20
 		case "/spec/containers/0/env":
 			var env []struct{ Value string }

@@ -56,7 +56,7 @@ func holdsOnAFullTmpfs(t *testing.T, rate int64, kills int) {
 	p.lasts(time.Second)
 	p.stop()
 	if n := p.metric(unheldBytes) - unheld; n != 0 {
-		t.Errorf("%v bytes could not be held although there was room", n)
+		t.Errorf("%v bytes could not be held although there was room, want 0", n)
 	}
 	if err := p.side.Stop(patience); err != nil {
 		t.Error(err)
@@ -135,7 +135,7 @@ func (p *pressed) parts(after int64) (unsaved int) {
 		}
 	}
 	for line := range lab.LinesOf(p.report) {
-		// A line that is glued to a cut one has the level that the cut one shows.
+		// A line that is glued to a cut line is classified by the level that the cut line shows.
 		level := lab.Level(class.Classify(bytes.TrimSuffix(line.Text, []byte("\n"))).Level)
 		if !line.Loose && level != line.Level {
 			p.Fatalf("a line at level %s is classified as another level: %s", line.Level, line.Text)
@@ -152,14 +152,14 @@ func (p *pressed) parts(after int64) (unsaved int) {
 		}
 		unsaved += len(line.Text)
 		if begun || line.Number >= after {
-			p.Errorf("not saved, although there was room or an older line was saved: %.100s", line.Text)
+			p.Errorf("a withheld line is not saved, want it saved, since there was room or an older line was saved: %.100s", line.Text)
 		}
 	}
 	if !bytes.Equal(got.Bytes(), persisted.Bytes()) {
 		p.Errorf("%d bytes are persisted, want %d", got.Len(), persisted.Len())
 	}
 	if saved.Len() > 0 {
-		p.Errorf("saved twice, or never withheld, or out of order: %.100s", saved.Bytes())
+		p.Errorf("want each saved line once, withheld and in order; the first wrong one: %.100s", saved.Bytes())
 	}
 	if counted, err := lab.Withheld(p.source, stream); err != nil || counted != counts {
 		p.Errorf("%v lines are counted as withheld, want %v; error: %v", counted, counts, err)

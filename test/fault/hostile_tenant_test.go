@@ -70,8 +70,8 @@ func (n *tenant) rename() {
 	_ = os.Rename(from, to)
 }
 
-// open opens one of the tenant's own files, never a link. In a pod, the tenant does not see the destination. Here it
-// could, but it does not write through its own links.
+// open opens one of the tenant's own files, never a link. In a pod, the tenant does not see the destination. Here the
+// tenant could reach the destination through its own links, so it does not write through links.
 func (n *tenant) open(name string, flags int) *os.File {
 	f, err := os.OpenFile(name, os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|flags, 0o666)
 	if err != nil {

@@ -94,7 +94,7 @@ func (r *rig) endures(d time.Duration) (peak int64) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if r.side.Exited() {
-		r.Fatalf("the sidecar has ended; it said:\n%s", r.side.Stderr())
+		r.Fatalf("the sidecar has ended, want it running; it said:\n%s", r.side.Stderr())
 	}
 	return peak
 }
@@ -203,10 +203,10 @@ func newCanary(t *testing.T, dir string) *canary {
 func (c *canary) check(t *testing.T) {
 	t.Helper()
 	if n, err := unix.Read(c.notify, make([]byte, 64<<10)); err != unix.EAGAIN {
-		t.Errorf("a file outside of both directories was read or changed: %d bytes of events, error: %v", n, err)
+		t.Errorf("a file outside of both directories was read or changed: %d bytes of events, error: %v; want no events and EAGAIN", n, err)
 	}
 	var is unix.Stat_t
 	if err := unix.Stat(c.file, &is); err != nil || is.Size != c.was.Size || is.Blocks != c.was.Blocks || is.Mtim != c.was.Mtim || is.Mode != c.was.Mode {
-		t.Errorf("a file outside of both directories has changed: %+v, was %+v, error: %v", is, c.was, err)
+		t.Errorf("a file outside of both directories has changed: got %+v, want %+v as before, error: %v", is, c.was, err)
 	}
 }

@@ -47,8 +47,8 @@ const (
 
 // TestQuestionsOfAnIncident asks the questions of docs/incident.md with the commands on the page. The log has
 // HotSpot's default decorators. The sidecar and the JVM are killed and start again, and a frozen disk causes a gap.
-// The seventh question is asked of a sidecar that withholds lines, at a level to which the sixth question has raised
-// the JVM.
+// The seventh question is asked of a sidecar that withholds lines, while the JVM logs at the level to which the
+// command of the sixth question has raised it.
 func TestQuestionsOfAnIncident(t *testing.T) {
 	needRoot(t)
 	i := newIncident(t)
@@ -102,7 +102,7 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 
 	questions := incidentPage(t)
 	if len(questions) != len(answers) {
-		t.Fatalf("the page has %d questions, not %d", len(questions), len(answers))
+		t.Fatalf("the page has %d questions, want %d", len(questions), len(answers))
 	}
 	for n, want := range answers {
 		t.Run(want.title, func(t *testing.T) {
@@ -150,8 +150,8 @@ func (i *incident) withholds() time.Time {
 	return time.Now()
 }
 
-// stalls stops and continues a JVM until one of its pauses has been marked as a stall. Whatever stops a process is
-// not CPU time of the pause.
+// stalls stops and continues a JVM until one of its pauses has been marked as a stall. A stopped process uses no CPU
+// time, so a pause that contains the stop looks like a stall.
 func (i *incident) stalls(j *jvm.Process) {
 	i.Helper()
 	lab.Eventually(i, patience, "a stall is marked", func() bool {
@@ -269,7 +269,7 @@ func incidentPage(t *testing.T) (all []question) {
 	for _, part := range bytes.Split(text, []byte("\n## "))[1:] {
 		found := command.FindSubmatch(part)
 		if found == nil {
-			t.Fatalf("no command follows %.60q", part)
+			t.Fatalf("no command follows %.60q, want one", part)
 		}
 		all = append(all, question{string(found[1]), string(found[2])})
 	}

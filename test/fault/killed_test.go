@@ -60,7 +60,7 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 				}
 				if c.name == backlogged {
 					signal(syscall.SIGSTOP)
-					overdue := time.After(6 * time.Second) // the sidecar looks for ends every 5 s, so it does at once when it continues
+					overdue := time.After(6 * time.Second) // the sidecar looks for ended JVMs every 5 s: a look is due as soon as it continues
 					writeLines(t, source)
 					jvm.takes(t)
 					_ = jvm.Wait()
@@ -101,7 +101,8 @@ func TestWhatKilledAJVMIsNamed(t *testing.T) {
 	}
 }
 
-// writeLines appends 16 MiB to the log of the JVM, which appends too, so that its last lines follow them.
+// writeLines appends 16 MiB to the log of the JVM. The JVM appends to the log as well, so the JVM's last lines
+// follow.
 func writeLines(t *testing.T, source string) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(source, "gc-*.log"))
@@ -118,7 +119,8 @@ func writeLines(t *testing.T, source string) {
 	}
 }
 
-// tells reports whether the kernel tells how a process ended that is not ours: Linux 6.15 does.
+// tells reports whether the kernel reveals how a process that is not a child of the caller has ended: Linux 6.15 and
+// later versions do.
 func tells(t *testing.T) bool {
 	t.Helper()
 	var name unix.Utsname
@@ -133,11 +135,11 @@ func tells(t *testing.T) bool {
 	if major > 6 || major == 6 && minor >= 15 {
 		return true
 	}
-	t.Logf("Linux %s does not tell exit codes and signals", release)
+	t.Logf("Linux %s does not reveal the exit codes and signals of other processes", release)
 	return false
 }
 
-// taker is a JVM that takes memory whenever it reads a line of its input.
+// taker is a JVM that takes memory until it ends, beginning when it reads a line of its input.
 type taker struct {
 	*exec.Cmd
 	in io.Writer
@@ -151,7 +153,7 @@ func (j *taker) takes(t *testing.T) {
 	}
 }
 
-// doomed starts a JVM in the cgroup, with 256 MiB, which takes memory until it ends.
+// doomed starts a JVM in the cgroup, whose limit it sets to 256 MiB. The JVM takes memory only after a call of takes.
 func doomed(t *testing.T, g *group, jdk lab.JDK, option, classes, source, takes string) *taker {
 	t.Helper()
 	g.set(g.file, strconv.Itoa(256*mib))

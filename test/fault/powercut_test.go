@@ -68,7 +68,7 @@ func powerCut(t *testing.T, compress string, tear func([]byte) []byte) {
 		t.Fatalf("the lines written after the power cut are not at the end; the sidecar said:\n%s", side.Stderr())
 	}
 	if written := textOf(1, before.Written()); !bytes.HasPrefix(written, kept) || len(kept) > 0 && kept[len(kept)-1] != '\n' {
-		t.Error("the kept text is not a prefix of whole written lines")
+		t.Error("the kept text has a cut or foreign line, want a beginning of the written text that ends with a whole line")
 	}
 	if len(kept) < whole {
 		t.Errorf("%d bytes were kept, want at least the %d in intact segments", len(kept), whole)

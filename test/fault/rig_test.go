@@ -188,7 +188,7 @@ func (r *rig) turnsRed(kind, reason string) {
 	var body string
 	defer func() {
 		if r.Failed() {
-			r.Logf("/readyz: %s\nit said:\n%s", body, r.side.Stderr())
+			r.Logf("/readyz: %s\nthe sidecar said:\n%s", body, r.side.Stderr())
 		}
 	}()
 	lab.Eventually(r, patience, "/readyz is red because of: "+reason, func() bool {
@@ -197,7 +197,7 @@ func (r *rig) turnsRed(kind, reason string) {
 		return err == nil && status == 503 && strings.Contains(text, reason)
 	})
 	if n := r.metric(`ullage_destination_errors_total{kind="` + kind + `"}`); n == 0 {
-		r.Errorf("no error of kind %q is counted", kind)
+		r.Errorf("got 0 counted errors of kind %q, want at least 1", kind)
 	}
 	r.Logf("red: %s", strings.TrimSpace(body))
 }
@@ -208,7 +208,7 @@ func (r *rig) turnsGreen() {
 	defer func() {
 		if r.Failed() {
 			_, body, _ := r.side.Get("/readyz")
-			r.Logf("/readyz: %s\nit said:\n%s", body, r.side.Stderr())
+			r.Logf("/readyz: %s\nthe sidecar said:\n%s", body, r.side.Stderr())
 		}
 	}()
 	lab.Eventually(r, patience, "/readyz is green", func() bool {
@@ -232,7 +232,7 @@ func (r *rig) compare() {
 	r.Helper()
 	balance, err := lab.Check(r.dest, stream, r.writer)
 	if err != nil || !balance.Exact() {
-		r.Errorf("%v, error: %v; the sidecar said:\n%s", balance, err, r.side.Stderr())
+		r.Errorf("the balance is %v, error: %v; want an exact balance and no error; the sidecar said:\n%s", balance, err, r.side.Stderr())
 	}
 	balanced(r.T, balance, r.writer.Slowest())
 	r.Logf("%v; slowest write %s", balance, r.writer.Slowest())

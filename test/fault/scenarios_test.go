@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// scenarios is a table of the lines in the tests of this package, except those with their own table. The last test
-// prints it.
+// scenarios is a table of what became of the lines in the tests of this package, except for tests with their own
+// table. TestPeakMemoryOfAllSidecars prints it.
 var scenarios = lab.NewTable("Faults, and what became of the lines",
 	"scenario", "lines", "persisted", "dropped", "of these at warning or above", "gaps", "lost by the JVM", "slowest write", "account")
 

@@ -33,10 +33,10 @@ func TestTenantSeesNothingOfTheSidecarsProcess(t *testing.T) {
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		if cmd.Run() == nil {
-			t.Errorf("the tenant can look at %s", what)
+			t.Errorf("the tenant can read %s of the sidecar's process, want it denied", what)
 		}
 	}
 	if n, err := side.Metric("process_open_fds"); err != nil || n < 5 {
-		t.Errorf("the sidecar counts %v of its own descriptors, %v, want at least 5", n, err)
+		t.Errorf("the sidecar counts %v of its own descriptors, error %v; want at least 5 and no error", n, err)
 	}
 }

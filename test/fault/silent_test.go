@@ -107,7 +107,7 @@ func silent(t *testing.T, dir, begin string, stop, resume func()) (row []any) {
 	r.restart(time.Until(end))
 	r.answersUntil(end)
 	if strings.Contains(r.side.Stderr(), "waiting for the owner of the source") {
-		t.Error("the new sidecar waited for the killed one, while the writer continued")
+		t.Error("the new sidecar waited for the killed one while the writer continued, want no wait")
 	}
 	if status, body, err := r.side.Get("/readyz"); err != nil || status != 503 {
 		t.Errorf("/readyz while the destination is silent: %d %s, error %v; want 503 and no error", status, body, err)
@@ -129,7 +129,8 @@ func (r *stall) restart(within time.Duration) {
 	r.again(time.Now().Add(within))
 }
 
-// If there is nothing to ship, the sidecar does not wait. Otherwise it reports what is left when its time is over.
+// If there is nothing to ship, the terminated sidecar does not wait. Otherwise it reports what is left when
+// --drain-timeout is over.
 func TestTerminatedWhileTheDestinationIsSilent(t *testing.T) {
 	s := newServer(t)
 	s.signal(syscall.SIGSTOP)

@@ -55,14 +55,14 @@ func TestSourceThatIsFull(t *testing.T) {
 				}
 			}
 			if left, _ := filepath.Glob(filepath.Join(source, "jvm*")); len(left) > 0 {
-				t.Errorf("left in the source: %v; the sidecar said, want none:\n%s", left, s.Stderr())
+				t.Errorf("left in the source: %v, want none; the sidecar said:\n%s", left, s.Stderr())
 			}
 		})
 	}
 }
 
-// fill writes a line into each of that many files, fills the tmpfs with further lines in the first, and returns the
-// content of each file. The last line may be torn: the sidecar adds the missing newline.
+// fill writes a line into each of the given number of files, fills the tmpfs with further lines in the first file,
+// and returns the content of each file. The last line may be torn: the sidecar adds the missing newline.
 func fill(t *testing.T, dir string, files int) map[string]string {
 	t.Helper()
 	written := map[string]string{}

@@ -42,7 +42,7 @@ func TestSpoolOnAFullTmpfs(t *testing.T) {
 			t.Fatalf("record %d: %v", i, err)
 		}
 		if !r.Empty() {
-			t.Fatalf("record %d has lines: the tmpfs is not full", i)
+			t.Fatalf("record %d has lines, want none: the tmpfs is not full", i)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestThrottledByARealLimit(t *testing.T) {
 	limit.percent(1)
 	began, was := time.Now(), limit.throttled()
 	lab.Eventually(t, lab.Patience, "the kernel throttles the process for a second", func() bool { return limit.throttled()-was > time.Second })
-	s := stop(2, time.Since(began)-10*time.Millisecond) // the 10 ms make it begin after the limit was set: its end is rounded down to milliseconds
+	s := stop(2, time.Since(began)-10*time.Millisecond) // 10 ms less, so that the stop begins after the limit was set: the time of its end is rounded down to milliseconds
 	t.Logf("%s: %s; without a limit: %s: %s", s.Verdict, s.Evidence, calm.Verdict, calm.Evidence)
 	if s.Verdict != insight.Throttled || !strings.Contains(s.Evidence, "by the CPU limit in ") {
 		t.Errorf("got the verdict %q with the evidence %q, want %q with the CPU limit", s.Verdict, s.Evidence, insight.Throttled)

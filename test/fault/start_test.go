@@ -68,6 +68,6 @@ func TestSecondSidecarOnTheSameDestination(t *testing.T) {
 	})
 	refuses(t, lab.Run(t, lab.Tmpfs(t, "16m"), dest), dest, "in use by another ullage", "pid ")
 	if first.Exited() {
-		t.Error("the first sidecar has ended")
+		t.Error("the first sidecar has ended, want it running")
 	}
 }

@@ -29,7 +29,7 @@ func TestSidecarIsStopped(t *testing.T) {
 	}
 	p.lasts(long(30*time.Second, 5*time.Second))
 	if p.flood.Lost() == 0 {
-		t.Error("the tmpfs was never full: the test proves nothing")
+		t.Error("the tmpfs was never full, want it full: otherwise the test proves nothing")
 	}
 	if err := p.side.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		t.Errorf("ullage logs --gaps: error %v; want no error and a gap jvm-full of %s in:\n%s", err, stream, gaps)
 	}
 	if found, err := command(lab.Binary(), "check", dest); err == nil || !strings.Contains(found, "because its tmpfs was full") {
-		t.Errorf("ullage check: want an error and \"because its tmpfs was full\" in it: %v\n%s", err, found)
+		t.Errorf("ullage check: got the error %v, want an error, and \"because its tmpfs was full\" in the output:\n%s", err, found)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestHundredthOfAProcessor(t *testing.T) {
 	share := 100 * (cpuTime(t, r.side) - used).Seconds() / spent.Seconds()
 	t.Logf("%d lines in %s while the sidecar had %.1f%% of a processor", r.writer.Written()-before, spent.Round(time.Millisecond), share)
 	if share > 5 {
-		t.Error("the sidecar had more of the processor than the limit: the test proves nothing")
+		t.Error("the sidecar had more than 5 percent of a processor, want less: otherwise the test proves nothing")
 	}
 	limit.percent(100)
 	r.turnsGreen()
@@ -94,7 +94,8 @@ func (r *rig) watches() (n int) {
 	return n
 }
 
-// While lines flow, no write makes an event that its writer would pay for. Then the kernel refuses the watch.
+// While lines flow, the sidecar suspends its inotify watch, since the writer would pay for an event at each write.
+// When lines stop flowing, the kernel refuses a new watch.
 func TestInotifyWatchIsRefusedWhenLinesStopFlowing(t *testing.T) {
 	needRoot(t)
 	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
@@ -197,7 +198,7 @@ func (c *manyFiles) compare(t *testing.T, dest string) {
 			disordered++
 		}
 		if !slices.Equal(sorted(got.String()), sorted(want.String())) {
-			t.Fatalf("stream %s: %d bytes were persisted, %d written, or they differ", name, got.Len(), want.Len())
+			t.Fatalf("stream %s: %d bytes were persisted, want the lines of the %d bytes that were written", name, got.Len(), want.Len())
 		}
 	}
 	t.Logf("%d streams, the files of %d of them in another order", len(c.text), disordered)

@@ -42,7 +42,7 @@ func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
 	after, err := r.side.PeakMemory()
 	t.Logf("peak memory: %.1f MiB with scrapes alone, %.1f with strangers", float64(before)/(1<<20), float64(after)/(1<<20))
 	if err != nil || after-before > strangersCost {
-		t.Errorf("strangers cost %d KiB, at most %d are allowed; error: %v", (after-before)>>10, strangersCost>>10, err)
+		t.Errorf("strangers cost %d KiB, want at most %d; error: %v", (after-before)>>10, strangersCost>>10, err)
 	}
 	r.balances()
 }

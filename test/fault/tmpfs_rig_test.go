@@ -79,7 +79,7 @@ func (p *pressed) settles() lab.Account {
 	}
 	account, err := lab.Settle(p.dest, stream, p.report)
 	if err != nil || !account.Exact() {
-		p.Errorf("error: %v; the sidecar said:\n%s", err, p.side.Stderr())
+		p.Errorf("the account is not exact, or has the error %v; want an exact account and no error; the sidecar said:\n%s", err, p.side.Stderr())
 	}
 	happened(p.T, account, p.flood.Latency(0).Slowest)
 	p.Logf("%v\n%.1f MB written; writes: %v", account, float64(p.report.Bytes)/1e6, p.flood.Latency(0))
@@ -129,7 +129,7 @@ func takes(t *testing.T, dir string, bytes int64) (path string) {
 // saysOf waits until the sidecar's output contains all the words.
 func saysOf(t *testing.T, side *lab.Sidecar, words ...string) {
 	t.Helper()
-	defer func() { t.Logf("it said:\n%s", side.Stderr()) }()
+	defer func() { t.Logf("the sidecar said:\n%s", side.Stderr()) }()
 	lab.Eventually(t, patience, "the sidecar logs all the words", func() bool {
 		for _, word := range words {
 			if !strings.Contains(side.Stderr(), word) {

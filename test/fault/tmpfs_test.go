@@ -30,10 +30,10 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 		t.Errorf("the writer found no room for %d records, want 0", n)
 	}
 	if headroom := p.metric("ullage_source_free_bytes"); headroom > float64(64*mib-size) {
-		t.Errorf("the headroom metric is %v: it ignores the other program's file", headroom)
+		t.Errorf("ullage_source_free_bytes is %v, want at most the space that the other program's file leaves", headroom)
 	}
 	if p.metric(spooledBytes) < 5e6 {
-		t.Error("hardly anything was moved to the spool: the marks do not follow the free space")
+		t.Error("less than 5 MB was moved to the spool, want more: the thresholds do not follow the free space")
 	}
 	dropped := p.counted()
 	if err := os.Remove(foreign); err != nil {
@@ -58,21 +58,21 @@ func TestTmpfsIsMadeSmaller(t *testing.T) {
 	p.lasts(long(20*time.Second, 4*time.Second))
 	// The backlog cannot use the space of the checkpoint.
 	if budget := p.metric("ullage_budget_bytes"); budget > 16*mib || budget < 15*mib {
-		t.Errorf("the budget is %v, want the budget of the smaller tmpfs", budget)
+		t.Errorf("the budget is %v, want 15 to 16 MiB, as the smaller tmpfs allows", budget)
 	}
 	if n := p.flood.Lost(); n > 0 {
 		t.Errorf("the writer found no room for %d records, want 0", n)
 	}
 	if p.metric(spooledBytes) < 10e6 {
-		t.Error("not enough was moved to the spool: the marks are still for the larger tmpfs")
+		t.Error("less than 10 MB was moved to the spool, want more: the thresholds are still those of the larger tmpfs")
 	}
 	thaw()
 	p.persists()
 	p.settles()
 }
 
-// Our machines cannot persist so much. The sidecar drops and marks the excess. If the writer is too fast even for
-// that, it finds the tmpfs full and cuts lines.
+// Our machines cannot persist lines at this rate. The sidecar drops the excess and writes markers. If the writer is
+// too fast even for that, the writer finds the tmpfs full, and its lines are cut.
 func TestTwoHundredMegabytesASecond(t *testing.T) {
 	p := newPressed(t, "64m", filepath.Join(t.TempDir(), "dest"))
 	p.pour(200e6)
@@ -81,7 +81,7 @@ func TestTwoHundredMegabytesASecond(t *testing.T) {
 	rate := float64(p.flood.Bytes()) / time.Since(begun).Seconds() / 1e6
 	p.persists()
 	if lost, cut := p.flood.Lost(), p.metric(cutLines); lost == 0 && cut > 0 {
-		t.Errorf("%v lines are counted as cut, although the tmpfs was never full", cut)
+		t.Errorf("%v lines are counted as cut although the tmpfs was never full, want 0", cut)
 	}
 	lost := p.flood.Lost()
 	account := p.settles()
@@ -105,7 +105,7 @@ func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	healthy.Add(time.Minute, fmt.Sprintf("%.1f", rate), account.Written.Total(), account.Dropped.Total().Total(), account.Cut, p.flood.Latency(0).Slowest)
 	healthy.Print(t)
 	if dropped > 0 || lost > 0 || account.Dropped.Total().Total() > 0 {
-		t.Errorf("%d lines were dropped, the full tmpfs cost %d records, want dropped 0, lost 0 and Total 0", account.Dropped.Total().Total(), lost)
+		t.Errorf("%d lines were dropped, and the full tmpfs cost %d records, want 0 and 0", account.Dropped.Total().Total(), lost)
 	}
 }
 
@@ -138,10 +138,10 @@ func TestTmpfsWithoutASize(t *testing.T) {
 	p.persists()
 	t.Logf("a budget of 8 MiB, at most %.1f MiB in use", float64(most)/mib)
 	if most > budget {
-		t.Error("the backlog grew beyond the budget")
+		t.Error("the backlog grew beyond the budget, want at most 8 MiB")
 	}
 	if p.settles(); spooled == 0 {
-		t.Error("nothing was moved to the spool: there was no pressure")
+		t.Error("no line was moved to the spool, want some: there was no pressure")
 	}
 }
 
@@ -155,8 +155,8 @@ func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
 	saysOf(t, side, "--budget", "64Mi", "16Mi")
 }
 
-// Go runs the tests of a package in the order of its files' names, so this one comes last. It prints the peak memory,
-// and the table of lines in the other tests of the run.
+// Go runs the tests of a package in the order of its files' names, so nearly all of them run before this one. It
+// prints the peak memory, and the table of the lines in these tests.
 func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	peak, count := memory.most()
 	scenarios.Print(t)
@@ -164,6 +164,6 @@ func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	memory.Add(count, fmt.Sprintf("%.1f MiB", float64(peak)/mib), fmt.Sprintf("%d MiB", mostMemory/mib))
 	memory.Print(t)
 	if peak > mostMemory {
-		t.Errorf("a sidecar took %d bytes, more than %d", peak, mostMemory)
+		t.Errorf("a sidecar took %d bytes, want at most %d", peak, mostMemory)
 	}
 }

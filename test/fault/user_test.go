@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// If a pod does not say which user its JVM runs as, the sidecar runs as the user of its own image with --attach
-// off. The owner of the log shows the sidecar the JVM's user. Every report of what does not work says what to
-// set.
+// If a pod does not say which user its JVM runs as, the sidecar runs as the user of its own image with --attach off.
+// The sidecar takes the owner of the log as the JVM's user. Wherever the sidecar reports that something does not
+// work, it says what to set.
 func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 	needRoot(t)
 	const ours = 65532
@@ -63,13 +63,13 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 			}
 			out, err := exec.Command(lab.Binary(), "status", "--addr", addr).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "the sidecar does not change it ("+c.want+")") {
-				t.Errorf("ullage status: %v: the setting is not next to the log level:\n%s", err, out)
+				t.Errorf("ullage status: error %v; want no error, and the settings next to the log level:\n%s", err, out)
 			}
 			if !strings.Contains(side.Stderr(), c.want) {
 				t.Errorf("the log lacks %q:\n%s", c.want, side.Stderr())
 			}
 			if n, err := side.Metric("ullage_jvm_user_differs"); err != nil || n != 1 {
-				t.Errorf("ullage_jvm_user_differs is %v, %v, want 1", n, err)
+				t.Errorf("ullage_jvm_user_differs is %v, error %v; want 1 and no error", n, err)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func HasExamples(t *testing.T, program, usage string, help func(command string) 
 		}
 	}
 	if len(commands) < 2 {
-		t.Fatalf("the usage of %s lists the commands %q", program, commands)
+		t.Fatalf("the usage of %s lists the commands %q, want at least 2", program, commands)
 	}
 	for _, command := range commands {
 		text := help(command)

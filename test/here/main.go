@@ -1,6 +1,6 @@
-// Here runs go test for the Makefile on a machine that may lack what tests need. It prints the output of go test,
-// then a line for each reason with "needs" for which tests were skipped (see lab.Needs), with the command that runs
-// them.
+// Here runs go test for the Makefile on a machine that may lack what tests need. It prints the output of go test.
+// Then it prints a line for each reason that begins with "needs" (see lab.Needs): how many tests were skipped for
+// that reason, and the command that runs them.
 //
 //	go run ./test/here -target unit [-list FILE] -- ARGUMENT...
 //
@@ -66,7 +66,7 @@ type event struct {
 	Action, Package, Test, Output string
 }
 
-// reason matches a line in which a test, or a package without tests here, names what it needs.
+// reason matches a line in which a test, or a package that cannot run here, names what it needs.
 var reason = regexp.MustCompile(`^(?:\s+\S+\.go:\d+: )?(needs .+)\n`)
 
 // follow prints what go test prints without -v, and returns how often skipped tests or packages gave each reason.

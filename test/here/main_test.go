@@ -38,8 +38,8 @@ func TestReasonsOfSkippedTestsAreListed(t *testing.T) {
 	}
 }
 
-// The output of a failed test is printed, also that of a test that ran when the process died, and so are compile
-// errors.
+// Three things are printed: the output of a failed test, the output of a test that ran when the process died, and
+// compile errors.
 func TestFailuresArePrinted(t *testing.T) {
 	const stream = `{"ImportPath":"p","Action":"build-output","Output":"a.go:1: no\n"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"--- FAIL: TestA\n"}
@@ -52,7 +52,7 @@ func TestFailuresArePrinted(t *testing.T) {
 	var out strings.Builder
 	skipped, err := follow(strings.NewReader(stream), &out)
 	if err != nil || len(skipped) != 0 {
-		t.Fatalf("skipped are %v, error %v, want none", skipped, err)
+		t.Fatalf("skipped are %v, error %v; want none and no error", skipped, err)
 	}
 	if want := "a.go:1: no\n--- FAIL: TestA\n    a_test.go:7: needs less\nfatal error: concurrent map writes\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)

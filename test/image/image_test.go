@@ -215,7 +215,7 @@ func (c *container) runs(sink string, done func(log string) bool) {
 		select {
 		case err := <-ended:
 			text, _ := os.ReadFile(c.log)
-			c.Fatalf("the sidecar has ended: %v\n%s", err, text)
+			c.Fatalf("the sidecar has ended, want it running: %v\n%s", err, text)
 		case <-look.C:
 		}
 	}

@@ -81,7 +81,7 @@ func broker(t *testing.T, pair tls.Certificate) server {
 }
 
 // roles is Amazon's service of roles, from which a sidecar with a web identity requests keys. It is reached through a
-// proxy, since nothing here may have its address; the bucket uses plain HTTP.
+// proxy, since no server here can have its host name; the bucket uses plain HTTP.
 func roles(t *testing.T, pair tls.Certificate) server {
 	t.Helper()
 	service, arrived := web(t, pair, func(w http.ResponseWriter, r *http.Request) {
@@ -126,8 +126,8 @@ func roles(t *testing.T, pair tls.Certificate) server {
 		arrived: func() bool { return arrived() && signed.Load() }}
 }
 
-// A sink in the image trusts an authority that only the node's store has, in every way in which such a store gets
-// into a container, and an authority that its option ca names. Otherwise it trusts only the public ones.
+// A sink in the image trusts an authority that only the node's store has, however that store gets into the container,
+// and an authority that the sink's option ca names. Otherwise the sink trusts only the public authorities.
 func TestSinksTrustTheSystemsStoreInTheImage(t *testing.T) {
 	for name, serve := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestSinksTrustTheSystemsStoreInTheImage(t *testing.T) {
 					}
 					pod.runs(other.sink, has("certificate signed by unknown authority", "credentials cannot be read"))
 					if other.arrived() {
-						t.Error("the server got a request, although nothing trusts its certificate")
+						t.Error("the server got a request although nothing trusts its certificate, want none")
 					}
 				})
 			}
@@ -177,8 +177,8 @@ func TestASelectedStoreThatIsMissingInTheImage(t *testing.T) {
 	pod.fails("otlp+https://127.0.0.1:1/v1/logs", "SSL_CERT_FILE=/node/misspelt.crt holds no certificate")
 }
 
-// The image contains the public authorities, among them those of Amazon and of Let's Encrypt. Nothing here has a
-// certificate from them to show.
+// The image contains the public authorities, among them those of Amazon and of Let's Encrypt. No server here has a
+// certificate that one of them signed, so the test looks for their own certificates in the program.
 func TestTheImageHasPublicAuthorities(t *testing.T) {
 	image, err := unpacked()
 	if err != nil {
@@ -198,7 +198,7 @@ func TestTheImageHasPublicAuthorities(t *testing.T) {
 	}
 	for _, name := range []string{"Amazon Root CA 1", "ISRG Root X1", "GTS Root R1", "DigiCert Global Root G2"} {
 		if !found[name] {
-			t.Errorf("%s is not in the image, among %d authorities", name, len(found))
+			t.Errorf("%s is not in the image, want it, as one of the %d authorities of the bundle", name, len(found))
 		}
 	}
 }

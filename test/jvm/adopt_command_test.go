@@ -61,7 +61,7 @@ func adoptEnds(r *levelRig, adopt *lab.Sidecar, want int) string {
 	r.Helper()
 	code, err := adopt.Wait(patience)
 	if err != nil || code != want {
-		r.Fatalf("exit code %d, want %d, %v:\n%s", code, want, err, adopt.Stderr())
+		r.Fatalf("exit code %d, want %d; error: %v\n%s", code, want, err, adopt.Stderr())
 	}
 	return adopt.Stderr()
 }
@@ -70,11 +70,11 @@ func adoptEnds(r *levelRig, adopt *lab.Sidecar, want int) string {
 func reported(r *levelRig, text string) {
 	r.Helper()
 	if page, err := os.ReadFile(filepath.Join(r.dest, "ullage-report.html")); err != nil || !strings.Contains(string(page), "<html") {
-		r.Errorf("the report has %d bytes, %v", len(page), err)
+		r.Errorf("the report has %d bytes, error %v; want an HTML page and no error", len(page), err)
 	}
 	copied := filepath.Join(r.dest, "copy")
 	if out, err := exec.Command(program, "logs", copied).CombinedOutput(); err != nil || !strings.Contains(string(out), text) {
-		r.Errorf("%q is not in the copy, %v:\n%.2000s", text, err, out)
+		r.Errorf("want %q in the copy, and no error; error %v:\n%.2000s", text, err, out)
 	}
 	if out, err := exec.Command(program, "check", copied).CombinedOutput(); err != nil {
 		r.Errorf("check: %v\n%s", err, out)
@@ -159,7 +159,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 	}
 	adoptEnds(r, adopt, 0)
 	if _, err := os.Stat(copied); !os.IsNotExist(err) {
-		t.Errorf("the destination exists after the fetch: %v", err)
+		t.Errorf("the destination exists after the fetch (error %v), want it removed", err)
 	}
 	if err := os.Mkdir(copied, 0o700); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestAdoptHandsOverWhatItShipped(t *testing.T) {
 		t.Errorf("check: %v\n%s", err, out)
 	}
 	if out, err := exec.Command(program, "logs", copied).CombinedOutput(); err != nil || !strings.Contains(string(out), "Pause Young") {
-		t.Errorf("the fetched copy has no pause, %v:\n%.2000s", err, out)
+		t.Errorf("want a pause in the fetched copy, and no error; error %v:\n%.2000s", err, out)
 	}
 }
 
@@ -390,8 +390,8 @@ func unshared(r *levelRig, prepare string) *listened {
 	return p
 }
 
-// inNamespaces runs a script in namespaces with its own processes, /tmp and /dev/shm. A number of JVMs run before
-// the script. They allocate at the given rate a second.
+// inNamespaces runs a script in namespaces with its own processes, /tmp and /dev/shm. It first starts the given
+// number of JVMs, which allocate at the given rate, in MiB a second.
 //
 // The JVMs have their own /tmp: two JVMs with the same process ID in two process namespaces have sockets of the
 // same name, so that only one of them could be reached in a shared /tmp.
@@ -422,7 +422,7 @@ exec "$ULLAGE" adopt --all --for 2s --dest "$COPY/copy"`, 2, 100)
 		}
 		copies, err := filepath.Glob(filepath.Join(r.dest, "copy", "*"))
 		if err != nil || len(copies) != 2 {
-			t.Errorf("copies: %q, %v, want 2", copies, err)
+			t.Errorf("copies: %q, error %v; want 2 and no error", copies, err)
 		}
 	})
 }
@@ -594,7 +594,7 @@ func TestAKillOfTheCommandLeavesNoOutputBehind(t *testing.T) {
 				t.Fatalf("round %d: the JVM lists\n%s\nwant the same list as before\n%s", round, is, before)
 			}
 		}
-		t.Logf("%d kills, %d of them left the output to the successor; to adopt took %s, to release %s", killRounds(t), behind, adopts, releases)
+		t.Logf("%d kills, %d of them left the output to the successor; an adoption took %s, a release %s", killRounds(t), behind, adopts, releases)
 	})
 }
 

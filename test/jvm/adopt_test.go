@@ -47,7 +47,7 @@ func TestARunningJVMIsAdopted(t *testing.T) {
 			t.Errorf("want \"mark: jvm-released stream=%s\" in the marks:\n%s", stream, text)
 		}
 		if left, err := filepath.Glob(filepath.Join(r.source, "gc-*")); err != nil || len(left) > 0 {
-			t.Errorf("left in the source: %q, %v, want none", left, err)
+			t.Errorf("left in the source: %q, error %v; want none and no error", left, err)
 		}
 	})
 }
@@ -191,6 +191,6 @@ func TestAKillLeavesNoOutputBehind(t *testing.T) {
 				t.Fatalf("round %d: the JVM lists\n%s\nwant the same list as before\n%s", round, is, before)
 			}
 		}
-		t.Logf("%d kills, %d of them left the output to the successor; to adopt took %s, to release %s", killRounds(t), adopted, adopts, releases)
+		t.Logf("%d kills, %d of them left the output to the successor; an adoption took %s, a release %s", killRounds(t), adopted, adopts, releases)
 	})
 }

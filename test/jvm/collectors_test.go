@@ -36,7 +36,7 @@ func TestEveryCollector(t *testing.T) {
 				r.same(r.written(c.Name+".log"), persisted)
 				kinds := r.classified(persisted)
 				if kinds[ul.Text] > 0 || kinds[ul.Drop] > 0 {
-					t.Errorf("kinds of lines: %v, want kinds[ul.Text] 0 and kinds[ul.Drop] 0", kinds)
+					t.Errorf("kinds of lines: %v, want no lines of the kinds text and drop", kinds)
 				}
 			})
 		}
@@ -51,7 +51,7 @@ func (r *rig) noLevelUnknown() {
 		r.Fatal(err)
 	}
 	if !strings.Contains(metrics, "\nullage_persisted_lines_total{") {
-		r.Error("no persisted lines are counted")
+		r.Error("no persisted lines are counted, want some")
 	}
 	for line := range strings.Lines(metrics) {
 		if strings.HasPrefix(line, "ullage_persisted_lines_total{") && strings.Contains(line, `level="unknown"`) {
@@ -69,7 +69,7 @@ func (r *rig) classified(text []byte) map[ul.Kind]int {
 		class := lines.Classify(bytes.TrimSuffix(line, newline))
 		kinds[class.Kind]++
 		if class.Level == ul.Unknown {
-			r.Errorf("no level: %q", line)
+			r.Errorf("the line has no level, want one: %q", line)
 		}
 	}
 	return kinds

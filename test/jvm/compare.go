@@ -16,7 +16,7 @@ type Comparison struct {
 	Twice     int // persisted more often than written
 	Foreign   int // persisted and never written
 	Moved     int // at another place in the sequence of its thread
-	Repeated  int // written twice by the JVM itself, as its level changed
+	Repeated  int // written twice by the JVM itself, while its level changed
 	Identical bool
 	First     string // the first wrong line, for failure messages
 }

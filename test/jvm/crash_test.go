@@ -137,7 +137,7 @@ func (w *witness) statusShowsCrashes(want int64) {
 		err = json.Unmarshal([]byte(body), &st)
 	}
 	if err != nil || st.JVMCrashes != want || st.ByLevel["info"] == 0 || st.FreeBytes == 0 || st.Segments == 0 || time.Since(st.Reaches) > time.Hour {
-		w.Errorf("%d crashes, want %d (%v); %s", st.JVMCrashes, want, err, body)
+		w.Errorf("%d crashes, want %d; error: %v; /status: %s", st.JVMCrashes, want, err, body)
 	}
 }
 

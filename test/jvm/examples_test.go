@@ -36,7 +36,7 @@ func TestExamples(t *testing.T) {
 			}
 			examples := regexp.MustCompile("(?s)```sh\n([^`]*bin/ullage run.*?)```").FindAllSubmatch(text, -1)
 			if len(examples) != 1 {
-				t.Fatalf("the page has %d examples, not one", len(examples))
+				t.Fatalf("the page has %d examples, want 1", len(examples))
 			}
 			out := paste(t, root, string(examples[0][1]))
 			for _, line := range e.want {
@@ -72,8 +72,8 @@ func TestTheREADMEsFirstCommands(t *testing.T) {
 	}
 }
 
-// TestThePagesCommands runs the commands of pages as they are, on a real log with a long pause. Only places and the time of
-// the incident differ.
+// TestThePagesCommands runs the commands of pages as they are, on a real log with a long pause. Only paths and the
+// time of the incident are replaced.
 func TestThePagesCommands(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		lab.Needs(t, err.Error())

@@ -66,7 +66,7 @@ func savedOnce(r *levelRig, withheld []byte, end time.Time) {
 	r.Helper()
 	marks := savingMark.FindAllStringSubmatch(r.soFar("ullage.log"), -1)
 	if len(marks) == 0 {
-		r.Fatalf("no mark: %s", r.soFar("ullage.log"))
+		r.Fatalf("got no mark of saved lines, want one: %s", r.soFar("ullage.log"))
 	}
 	until, err := time.Parse("2006-01-02T15:04:05.000-0700", marks[0][1])
 	if err != nil {
@@ -140,6 +140,6 @@ func savedSince(r *levelRig, withheld []byte, since time.Time) {
 		}
 	}
 	if len(saved) > 0 {
-		r.Errorf("lines were saved for %d threads that wrote no withheld lines", len(saved))
+		r.Errorf("lines were saved for %d threads that wrote no withheld lines, want 0", len(saved))
 	}
 }

@@ -85,10 +85,10 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 			}
 		}
 		if n, all := bytes.Count(saved, newline), bytes.Count(withheld, newline); n > all*9/10 {
-			t.Errorf("%d of %d withheld lines are saved, want at most %d: that is nearly all", n, all, all*9/10)
+			t.Errorf("%d of %d withheld lines are saved, want at most %d, since older lines are not saved", n, all, all*9/10)
 		}
 		if marks := r.soFar("ullage.log"); strings.Count(marks, "mark: detail-saved cause=command") != 1 {
-			t.Errorf("want one mark: %s", marks)
+			t.Errorf("want one mark of lines that a command saved: %s", marks)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestHindsightHasTheDetailAroundAPause(t *testing.T) {
 		jvm.Terminate()
 		r.stop()
 		if c := Compare(persistedExactly(r), r.persisted(detail)); !c.Same() {
-			t.Errorf("the saved lines differ: %s", c)
+			t.Errorf("the saved lines differ from the withheld lines, want the same: %s", c)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func anIncident(r *levelRig, args ...string) (files map[string]string, m inciden
 			r.Fatal(err)
 		}
 		if files[f.Name] = string(text); strings.Contains(string(text), "hunter2") {
-			r.Errorf("%s has a secret of the application", f.Name)
+			r.Errorf("%s has a secret of the application, want none", f.Name)
 		}
 	}
 	if err := json.Unmarshal([]byte(files["manifest.json"]), &m); err != nil {
@@ -67,9 +67,9 @@ func shows(r *levelRig, m incident.Manifest, dir string, args ...string) string 
 	return string(out)
 }
 
-// The archive of an incident has what the commands show for the same time: the lines, among them those of the
-// hindsight, the report, the marks, and whether the log is complete. The JVM is asked for its threads, its objects and
-// its flags. After a crash, the report of the crash is there. No secret of the command line or the environment is.
+// The archive of an incident has what the commands show for the same time: the lines, including withheld lines, the
+// report, the marks, and whether the log is complete. The JVM is asked for its threads, its objects and its flags.
+// After a crash, the archive has the crash report. It never has a secret of the command line or of the environment.
 func TestTheArchiveOfAnIncident(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight-on", "")
@@ -81,10 +81,10 @@ func TestTheArchiveOfAnIncident(t *testing.T) {
 		lab.Eventually(r, patience, "the JVM is marked", func() bool { return strings.Contains(marksOf(r), "jvm-") })
 		files, m, said := anIncident(r, "--threads", "--histogram")
 		if !strings.HasSuffix(said, "\ncomplete: every line of that time is in it\n") || len(m.Lacks) > 0 {
-			t.Errorf("%s%q, want \"\\ncomplete: every line of that time is in it\\n\" at its end and no Lacks", said, m.Lacks)
+			t.Errorf("the command printed:\n%sand the manifest has Lacks %q; want \"complete: every line of that time is in it\" as the last line and no Lacks", said, m.Lacks)
 		}
 		if detail := files["lines/gc.log+detail.txt"]; !strings.Contains(detail, "][debug") || detail != shows(r, m, "gc.log+detail", "logs") {
-			t.Errorf("the lines of the hindsight are not those of 'ullage logs': %.1000s", detail)
+			t.Errorf("want the withheld lines as 'ullage logs' prints them, with debug lines, got: %.1000s", detail)
 		}
 		if d := cmp.Diff(withoutArguments(shows(r, m, "gc.log", "logs")), withoutArguments(files["lines/gc.log.txt"])); d != "" {
 			t.Errorf("the lines are not those of 'ullage logs' (-want +got)\n%s", d)
@@ -121,13 +121,14 @@ func TestTheArchiveOfAnIncident(t *testing.T) {
 			}
 		}
 		if !strings.Contains(report, "SIGSEGV") || !strings.Contains(report, "\nEnvironment Variables:\n[left out") || !strings.Contains(report, "\nSignal Handlers:\n") {
-			t.Errorf("the report of the crash: %.3000s, want \"SIGSEGV\" in it, \"\\nEnvironment Variables:\\n[left out\" in it and \"\\nSignal Handlers:\\n\" in it", report)
+			t.Errorf("want \"SIGSEGV\", \"\\nEnvironment Variables:\\n[left out\" and \"\\nSignal Handlers:\\n\" in the report of the crash: %.3000s", report)
 		}
 		r.stop()
 	})
 }
 
-// archivesAStop waits for a stop of the JVM, which a histogram of its heap makes, and expects an archive about that stop.
+// archivesAStop stops the JVM again and again, by histograms of its heap, and expects an archive about one of these
+// stops.
 func archivesAStop(r *levelRig) {
 	r.Helper()
 	done := make(chan struct{})
@@ -180,7 +181,7 @@ func figures(t *testing.T, text string) *view.Report {
 	return r
 }
 
-// runsOf returns the lines of 'ullage check' about runs of JVMs. The others have sizes of segments, which grow.
+// runsOf returns the lines of 'ullage check' about runs of JVMs. The other lines have sizes of segments, which grow.
 func runsOf(text string) string {
 	var b bytes.Buffer
 	for line := range strings.Lines(text) {

@@ -57,7 +57,7 @@ func (r *levelRig) begin(verb string, args ...string) *ullageLog {
 	return l
 }
 
-// end waits for the end and requires an exit code.
+// end waits until the command ends and requires an exit code.
 func (r *levelRig) end(l *ullageLog, code int) {
 	r.Helper()
 	err := l.Wait()
@@ -110,11 +110,11 @@ func TestLevelsCommandList(t *testing.T) {
 		said(r, strings.Join(strings.Fields(table), " "), "file="+r.source+"/gc-%p.log all=off,gc*=info uptime,level,tags ", "filecount=3,filesize=20480K"+async+" yes",
 			"/its own.log all=off,gc=debug none ", async+" no")
 		if strings.Contains(table, fmt.Sprint(one.PID())) {
-			t.Errorf("the list for JVM %d has another JVM:\n%s", two.PID(), table)
+			t.Errorf("the list for JVM %d has another JVM, want only that one:\n%s", two.PID(), table)
 		}
 		text, _ := r.log(0, "list", "--json", "--pid", fmt.Sprint(two.PID()))
 		if diff := cmp.Diff(strings.Split(two.configuration(), "\n"), strings.Split(r.asListed(text, two), "\n")); diff != "" {
-			t.Errorf("the JVM's list (-) and ours (+):\n%s", diff)
+			t.Errorf("the list differs from the JVM's own list (-want +got):\n%s", diff)
 		}
 		_, complaint := r.log(1, "list", "--pid", fmt.Sprint(os.Getpid()))
 		said(r, complaint, "no such JVM")
@@ -137,7 +137,7 @@ func (r *levelRig) asListed(text string, p *listened) string {
 	var list strings.Builder
 	for _, o := range outputs {
 		if o.PID != p.PID() || o.Shipped != strings.Contains(o.Output, r.source) || o.Raised != "" || o.Error != "" {
-			r.Errorf("the output is %+v", o)
+			r.Errorf("the output is %+v, want the PID of the JVM, no raise, no error, and Shipped only for a file in the source", o)
 		}
 		line := fmt.Sprintf(" #%d: %s %s %s %s", o.Index, o.Output, o.Selection, o.Decorators, o.Options)
 		list.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -185,8 +185,8 @@ func (r *levelRig) bystander() {
 	})
 }
 
-// If no sidecar runs, a command raises and saves nothing. A reset restores what a killed sidecar
-// has raised.
+// If no sidecar runs, a command neither raises a level nor saves lines. A reset restores what a killed sidecar has
+// raised.
 func TestLevelsCommandWithoutASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -261,10 +261,10 @@ func TestLevelsCommandRotate(t *testing.T) {
 		out, _ := r.log(0, "rotate")
 		said(r, out, fmt.Sprintf("pid %d: rotated %s\n", jvm.PID(), log.File))
 		if strings.Contains(out, second.File) {
-			t.Errorf("a file without archives is reported as rotated:\n%s", out)
+			t.Errorf("a file without archives is reported as rotated, want it left out:\n%s", out)
 		}
 		if os.SameFile(was, inode(r, log.File)) {
-			t.Error("the JVM still logs to the same file")
+			t.Error("the JVM still logs to the same file, want a new one")
 		}
 		lines := strings.Count(r.soFar("gc.log"), "Pause Young")
 		lab.Eventually(t, patience, "more is persisted", func() bool { return strings.Count(r.soFar("gc.log"), "Pause Young") > lines+10 })

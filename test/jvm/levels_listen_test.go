@@ -39,7 +39,7 @@ func (r *levelRig) listening(at place, flags []string, program ...string) *liste
 	lab.Eventually(r, patience, "the JVM listens", func() bool {
 		_, err := jcmd(p.socket, "VM.log list")
 		if ended(p.Process) {
-			r.Fatalf("the JVM has ended: %v", p.Wait(0))
+			r.Fatalf("the JVM ended before it listened: %v", p.Wait(0))
 		}
 		return err == nil
 	})
@@ -131,7 +131,7 @@ func newTmp(t testing.TB) string {
 	return dir
 }
 
-// jcmd runs a diagnostic command in the way of the JDK's jcmd.
+// jcmd runs a diagnostic command as the JDK's jcmd does.
 func jcmd(socket, command string) (string, error) {
 	conn, err := net.DialTimeout("unix", socket, patience)
 	if err != nil {
@@ -175,7 +175,7 @@ func outputsIn(list string) string {
 	return strings.ReplaceAll(outputs, " (reconfigured)", "")
 }
 
-// jcmd gets the same list from the JDK's own tool, which makes a JVM listen.
+// jcmd gets the list of configuration from the JDK's own tool, which makes the JVM listen if it does not listen yet.
 func (p *listened) jcmd() string {
 	p.r.Helper()
 	out, err := exec.Command(filepath.Join(p.r.jdk.Home, "bin", "jcmd"), strconv.Itoa(p.PID()), "VM.log", "list").CombinedOutput()

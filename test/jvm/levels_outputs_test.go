@@ -40,8 +40,8 @@ func oddOutputs(r *levelRig) []string {
 	return flags
 }
 
-// A raise changes only shipped outputs, never the application's others, and leaves nothing behind. Outputs whose
-// lines show no level are raised only by name.
+// A raise changes only shipped outputs, never other outputs of the application. It leaves nothing behind. Outputs
+// whose lines show no level are raised only by name.
 func TestLevelsOfOddOutputs(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -82,11 +82,11 @@ func (r *levelRig) onlyShipped(before, raised string) {
 	r.Helper()
 	was, is := strings.Split(before, "\n"), strings.Split(raised, "\n")
 	if len(was) != len(is) {
-		r.Fatalf("raised, the configuration is\n%swant as many lines as before\n%s", raised, before)
+		r.Fatalf("the raised configuration is\n%swant as many lines as before\n%s", raised, before)
 	}
 	for i := range was {
 		if was[i] != is[i] && (!strings.Contains(was[i], "/shipped ") || leaveOut(was[i]) != leaveOut(is[i])) {
-			r.Errorf("raised, an output is\n%s\nand was\n%s", is[i], was[i])
+			r.Errorf("a raised output is\n%s\nwant a change only in the selection of a shipped output; before it was\n%s", is[i], was[i])
 		}
 	}
 }

@@ -106,12 +106,12 @@ func (r *levelRig) notPermitted(jvm *listened, user, uid, gid uint32) {
 		return strings.Contains(said, want) && l.Raise != nil
 	})
 	if r.metric(`ullage_attach_errors_total{kind="not_permitted"}`) == 0 {
-		r.Error("the error is not counted as not_permitted")
+		r.Error("got 0 errors of the kind not_permitted, want at least 1")
 	}
 	lines := strings.Count(r.soFar("gc.log"), "Pause Young")
 	lab.Eventually(r, patience, "more lines are persisted", func() bool { return strings.Count(r.soFar("gc.log"), "Pause Young") > lines })
 	if ended(jvm.Process) {
-		r.Error("the JVM has ended")
+		r.Error("the JVM has ended, want it running")
 	}
 }
 

@@ -56,14 +56,14 @@ func goesOn(r *levelRig, jvm *listened, before string) {
 	r.selects(jvm, "gc*=debug")
 	r.configured(jvm, before)
 	if late := time.Since(until); late < 0 {
-		r.Errorf("restored %s after its time", late)
+		r.Errorf("restored %s after the end of the raise, want no earlier than its end", late)
 	} else {
-		r.Logf("restored %s after its time", late.Round(time.Millisecond))
+		r.Logf("restored %s after the end of the raise", late.Round(time.Millisecond))
 	}
 }
 
-// drained ends the sidecar with SIGTERM instead: nothing stays raised. The next sidecar continues the raise until the
-// same time.
+// drained ends the sidecar with SIGTERM instead of kill -9: nothing stays raised. The next sidecar continues the
+// raise until the same time.
 func drained(r *levelRig, jvm *listened, before string) {
 	r.want("gc*=debug", "1h")
 	until := r.raisedUntil()
@@ -119,7 +119,7 @@ func restoresAtOnce(r *levelRig, jvm *listened, before string) {
 	took := time.Since(begun)
 	r.Logf("restored %s after the start", took.Round(time.Millisecond))
 	if l := r.levels(); l.Raise != nil || len(l.Errors) > 0 {
-		r.Errorf("/status has raise %v, errors %q", l.Raise, l.Errors)
+		r.Errorf("/status has raise %v, errors %q, want neither", l.Raise, l.Errors)
 	}
 }
 

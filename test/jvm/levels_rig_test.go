@@ -24,7 +24,7 @@ type levelRig struct {
 	*rig
 	notes string
 	flags []string
-	user  *syscall.Credential // of the sidecar; nil: ours
+	user  *syscall.Credential // of the sidecar; nil: the user of the test
 }
 
 // newLevelRig creates the directories, which all users may write to. It starts no sidecar.

@@ -50,7 +50,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 			}
 			for _, name := range c.raised {
 				if !strings.Contains(lineWith(t, is, name), "gc*=debug") {
-					t.Errorf("%q: %s is not raised:\n%s", c.stream, name, is)
+					t.Errorf("%q: %s is not raised, want it raised:\n%s", c.stream, name, is)
 				}
 			}
 			list, _ := r.log(0, "list")
@@ -61,7 +61,7 @@ func TestLevelsOfOneStream(t *testing.T) {
 		_, complaint := r.log(1, "set", "gc*=trace", "--stream", "nosuch.log")
 		said(t, complaint, `is the stream to raise, "nosuch.log"`, "plain.log")
 		if is := jvm.configuration(); changedLines(before, is) != 2 {
-			t.Errorf("the earlier raise is no longer in effect:\n%s", is)
+			t.Errorf("the earlier raise is no longer in effect, want 2 raised outputs:\n%s", is)
 		}
 		r.log(0, "reset")
 		r.configured(jvm, before)
@@ -95,7 +95,7 @@ func TestLevelsCommandListNamesTheJVM(t *testing.T) {
 			}
 			for _, o := range outputs {
 				if !strings.Contains(o.Main, "Churn") || !strings.HasPrefix(o.Version, fmt.Sprint(jdk.Version)) || o.Collector != pids[o.PID] || o.UptimeSeconds <= 0 {
-					t.Errorf("%s: %+v, want %s", how, o, pids[o.PID])
+					t.Errorf("%s: got %+v, want a running Churn with the collector %s", how, o, pids[o.PID])
 				}
 			}
 			table, _ := r.log(0, "list")

@@ -46,7 +46,7 @@ func TestLevelsRaiseByAnnotation(t *testing.T) {
 	}
 }
 
-// The second raise replaces the first, and does not add to it.
+// The second raise replaces the first instead of adding to it.
 func TestLevelsRaiseTwiceAndRemove(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -57,15 +57,16 @@ func TestLevelsRaiseTwiceAndRemove(t *testing.T) {
 		r.want("safepoint*=debug", "1h")
 		r.selects(jvm, "safepoint*=debug")
 		if is := jvm.configuration(); strings.Contains(is, "gc*=trace") || strings.Contains(is, "os+thread") {
-			t.Errorf("the first raise is still there:\n%s", is)
+			t.Errorf("the first raise is still in effect, want only the second:\n%s", is)
 		}
 		r.annotate(nil)
 		r.configured(jvm, before)
 	})
 }
 
-// A JVM to which nothing has attached yet has no socket. The sidecar makes it open one as soon as it sees the JVM,
-// although a signal can harm a JVM that is still starting. The JVM prints nothing about that.
+// A JVM to which nothing has attached yet has no socket. The sidecar makes the JVM open one by SIGQUIT, but only once
+// the JVM handles SIGQUIT: that signal would kill a JVM that is still starting. The JVM prints nothing about the
+// signal.
 func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
 	for name, flags := range map[string][]string{"default": nil, "without signals": {"-Xrs"}} {
 		t.Run(name, func(t *testing.T) {

@@ -43,10 +43,10 @@ func (r *levelRig) fired(reason, why string) {
 	})
 	r.Logf("raised to %s: %s", raise.Selection, raise.Why)
 	if raise.Cause != "trigger" || !strings.Contains(raise.Why, why) {
-		r.Errorf("raised by %q: %q", raise.Cause, raise.Why)
+		r.Errorf("raised by %q: %q; want the cause trigger and the expected reason", raise.Cause, raise.Why)
 	}
 	if r.metric(`ullage_level_raises_total{reason="`+reason+`"}`) == 0 {
-		r.Errorf("the raise is not counted as %s", reason)
+		r.Errorf("the raise is not counted as %s, want it counted", reason)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestLevelsRaiseByPause(t *testing.T) {
 			return r.levels().Trigger.Disarmed == "it cools down after a raise"
 		})
 		if missed := r.metric(`ullage_trigger_missed_total{reason="pause"}`); missed == 0 {
-			t.Error("no pause is counted as missed")
+			t.Error("got 0 missed pauses, want at least 1")
 		}
 		r.annotate(nil)
 		r.configured(jvm, before)
@@ -117,7 +117,7 @@ func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 				})
 				r.fired("io-stall", "outside its pauses")
 				if l := r.levels(); l.Trigger == nil || l.Trigger.Never != "" {
-					t.Errorf("the trigger is %+v, want one that does not say never", l.Trigger)
+					t.Errorf("the trigger is %+v, want one with an empty Never", l.Trigger)
 				}
 				r.annotate(nil)
 				r.configured(jvm, before)

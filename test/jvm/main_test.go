@@ -94,13 +94,13 @@ func each(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	}
 }
 
-// alongside is each for tests that may run together with others.
+// alongside is like each, but for tests that may run in parallel with others.
 func alongside(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	alongsideFrom(t, 0, test)
 }
 
-// alongsideFrom is alongside for features that need the given Java release or a later one.
+// alongsideFrom is like alongside, but only for JDKs of the given Java release or later.
 func alongsideFrom(t *testing.T, release int, test func(t *testing.T, jdk lab.JDK)) {
 	t.Helper()
 	t.Parallel()
@@ -255,7 +255,7 @@ func (r *rig) identical(written, persisted []byte) {
 	c := Compare(written, persisted)
 	r.Log(c)
 	if !c.Identical {
-		r.Error("what was persisted is not what was written")
+		r.Error("the persisted text differs from the written text, want identical texts")
 	}
 }
 
@@ -265,6 +265,6 @@ func (r *rig) same(written, persisted []byte) {
 	c := Compare(written, persisted)
 	r.Log(c)
 	if !c.Same() {
-		r.Error("what was persisted is not what was written")
+		r.Error("the persisted lines differ from the written lines, want the same lines of each thread in the same order")
 	}
 }

@@ -63,14 +63,14 @@ func TestWhatHappensIsMarked(t *testing.T) {
 			}
 		}
 		if strings.Contains(out, "secret") || strings.Count(out, "crash-report") != 1 {
-			t.Error("the marks contain a secret of the application, or not exactly one crash report")
+			t.Error("want no secret of the application and exactly one crash report in the marks")
 		}
 		if t.Failed() {
 			t.Log(out)
 		}
 		plain, err := exec.Command(program, "logs", "--stream", "gc*", r.dest).Output()
 		if err != nil || strings.Contains(string(plain), "mark: ") {
-			t.Errorf(`the JVMs' logs: %v, want no "mark: " in it`, err)
+			t.Errorf(`the JVMs' logs: error %v; want no error, and no "mark: " in them`, err)
 		}
 	})
 }

@@ -20,8 +20,8 @@ import (
 type told struct {
 	run         pause.Run
 	pauses      map[int64][]time.Duration // by the number of the collection
-	actions     map[string]int            // pauses
-	collections map[string]int            // by action
+	actions     map[string]int            // number of pauses, by action
+	collections map[string]int            // number of collections, by action
 	heaps       map[int64]pause.Heap      // by the number of the collection
 	ends        []time.Time               // of collections
 	cut         int
@@ -160,7 +160,7 @@ func (r *rig) sameSafepoints(log []byte, got *told) {
 		r.Errorf("%d safepoints of %s, want %d of %s", got.safepoints, got.stopped, lines, total)
 	}
 	if got.inSafepoint != got.count() {
-		r.Errorf("%d of %d pauses are in safepoints", got.inSafepoint, got.count())
+		r.Errorf("%d of %d pauses are in safepoints, want all", got.inSafepoint, got.count())
 	}
 	if timed := strings.Count(string(log), ") User="); timed != got.timed {
 		r.Errorf("%d pauses have CPU times, want %d", got.timed, timed)
@@ -170,7 +170,7 @@ func (r *rig) sameSafepoints(log []byte, got *told) {
 		sum += n
 	}
 	if sum != len(got.heaps) || got.collections[pause.None] > 0 || got.cut > 1 {
-		r.Errorf("%d collections, %d are cut, of %d numbers: %v", sum, got.cut, len(got.heaps), got.collections)
+		r.Errorf("%d collections, %d of them cut, with %d numbers: %v; want one collection for each number, each with an action, and at most 1 cut", sum, got.cut, len(got.heaps), got.collections)
 	}
 }
 
@@ -205,18 +205,18 @@ func (r *rig) recorded(jdk lab.JDK, recording string) map[int64][]time.Duration 
 	return recorded
 }
 
-// sameRecording compares the pauses with the pauses of the flight recorder, for the collections in the
-// recording. The two differ if the JVM lost its CPU between reading the two clocks. Only few collections may
-// differ, and sameRecording removes them from recorded.
+// sameRecording compares the pauses with the pauses of the flight recorder, for the collections in the recording. The
+// two differ if the JVM lost its CPU between reading the two clocks. Only a few collections may differ. They are
+// removed from recorded.
 func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 	r.Helper()
 	if len(recorded) < len(got.pauses)/2 {
-		r.Errorf("the recording has %d collections, the log %d", len(recorded), len(got.pauses))
+		r.Errorf("the recording has %d collections, want at least half of the %d in the log", len(recorded), len(got.pauses))
 	}
 	differ := 0
 	for gc, want := range recorded {
 		if len(got.pauses[gc]) != len(want) {
-			r.Errorf("GC(%d): pauses %v, recorded %v", gc, got.pauses[gc], want)
+			r.Errorf("GC(%d): got pauses %v, want as many as recorded: %v", gc, got.pauses[gc], want)
 			continue
 		}
 		var a, b time.Duration
@@ -230,7 +230,7 @@ func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
 		}
 	}
 	if all := len(recorded) + differ; differ > 1+all/4 {
-		r.Errorf("%d of %d collections have other pauses than recorded", differ, all)
+		r.Errorf("%d of %d collections have other pauses than recorded, want at most a quarter and one more", differ, all)
 	}
 }
 
@@ -296,11 +296,11 @@ func (r *rig) sameBeans(counted tally, got *told) {
 			sums["pauses"] += b.n
 		}
 		if want >= 0 && (b.n > want || b.n < want-later) {
-			r.Errorf("%s: %d, the log has %d", b.name, b.n, want)
+			r.Errorf("%s: got %d, want %d as in the log, minus at most the collections that ended later", b.name, b.n, want)
 		}
 	}
 	if sum, ok := sums["pauses"]; ok && (sum > got.count() || sum < got.count()-3*after) {
-		r.Errorf("%d pauses, the log has %d", sum, got.count())
+		r.Errorf("the beans have %d pauses, want %d as in the log, minus at most the pauses of collections that ended later", sum, got.count())
 	}
 }
 

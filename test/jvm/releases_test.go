@@ -28,7 +28,7 @@ var differences = []struct {
 }{
 	{"what the injector adds", releases, func(t *testing.T, jdk lab.JDK) bool {
 		_, value := newStarts(t, jdk).injected(t, nil)
-		return starting(t, jdk, "", strings.Fields(value)...) // the same options as in JAVA_TOOL_OPTIONS, in JDK_JAVA_OPTIONS and on the command line
+		return starting(t, jdk, "", strings.Fields(value)...) // the options are the same in JAVA_TOOL_OPTIONS, in JDK_JAVA_OPTIONS and on the command line
 	}},
 	{"all twelve decorators", releases, func(t *testing.T, jdk lab.JDK) bool {
 		return starting(t, jdk, "", "-Xlog:gc:stdout:time,utctime,uptime,timemillis,uptimemillis,timenanos,uptimenanos,hostname,pid,tid,level,tags")

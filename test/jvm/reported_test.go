@@ -49,7 +49,7 @@ func (r *rig) reported() *shown {
 		r.Fatal(err)
 	}
 	if !s.Complete {
-		r.Error("the report is not complete")
+		r.Error("the report is not complete, want a complete one")
 	}
 	return &s
 }
@@ -109,12 +109,12 @@ func (s *shown) hasRecording(t *testing.T, recorded map[int64][]time.Duration, g
 	n, sum := s.pauses()
 	t.Logf("%d pauses of %s are recorded, %d of %s reported", want, total, n, sum)
 	if n != want || (sum-total).Abs() > slack {
-		t.Errorf("the report has %d pauses of %s, the recording %d of %s", n, sum, want, total)
+		t.Errorf("the report has %d pauses of %s, want %d of about %s as in the recording", n, sum, want, total)
 	}
 }
 
 // hasBeans compares the pauses and collections in the report with the counts of the GarbageCollectorMXBeans; see
-// sameBeans for the pauses that these may lack.
+// sameBeans for the pauses that the beans may lack.
 func (s *shown) hasBeans(t *testing.T, counted tally, got *told) {
 	t.Helper()
 	pauses, cycles, full := 0, 0, -1

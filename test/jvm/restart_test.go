@@ -76,7 +76,7 @@ func testRestart(t *testing.T, jdk lab.JDK, filecount string, end func(*rig, *Pr
 }
 
 // cutOff requires that the persisted text is the text of a JVM's second output. A killed JVM may have written one
-// more message to the first output, which is ours.
+// more message to the first output, which is in the source.
 func (r *rig) cutOff(written, persisted []byte) {
 	r.Helper()
 	more, ok := bytes.CutPrefix(persisted, written)
@@ -92,7 +92,7 @@ func (r *rig) cutOff(written, persisted []byte) {
 		}
 	}
 	if headers > 1 {
-		r.Errorf("more than one message was persisted in addition: %.2000q", more)
+		r.Errorf("more than one message was persisted in addition, want at most one: %.2000q", more)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestKilledInTheMiddleOfALine(t *testing.T) {
 		r.stop()
 		written := r.written("app.log")
 		if bytes.HasSuffix(written, newline) {
-			t.Fatal("the limit happens to be at the end of a line")
+			t.Fatal("the limit happens to be at the end of a line, want it within a line")
 		}
 		r.identical(append(written, '\n'), r.persisted("app.log"))
 	})

@@ -28,13 +28,13 @@ func TestRotation(t *testing.T) {
 					}
 					t.Log("archives were overwritten before they were seen: trying again")
 				}
-				t.Error("archives were overwritten before they were seen, in each of three attempts")
+				t.Error("archives were overwritten before they were seen in each of three attempts, want one attempt without that")
 			})
 		})
 	}
 }
 
-// looks waits until the sidecar looks at the source: what a JVM has overwritten before that leaves no trace.
+// looks waits until the sidecar looks at the source: archives that a JVM overwrites before that leave no trace.
 func looks(r *rig) {
 	r.Helper()
 	lab.Eventually(r, patience, "the sidecar looks at the source", func() bool { return strings.Contains(r.side.Stderr(), "msg=shipping") })
@@ -69,7 +69,7 @@ func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.R
 	return true
 }
 
-// Several threads log at once. The lines of each thread must be in the same order, and the number of all lines must
+// Several threads log at once. The lines of each thread must be in the same order, and the total number of lines must
 // be the same.
 func TestRotationWithConcurrentThreads(t *testing.T) {
 	each(t, func(t *testing.T, jdk lab.JDK) {

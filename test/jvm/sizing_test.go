@@ -15,16 +15,17 @@ import (
 )
 
 const (
-	sizingFactor = 3   // the share of collections may exceed the promise by this factor
-	sizingSmall  = 0.7 // share of the recommended heap in which the promise is not kept
-	sizingTries  = 5   // attempts to show that it is not: pauses on a busy machine are longer, and so the recommended heap is larger
+	sizingFactor = 3   // the share of time that collections take may be this many times the promised share
+	sizingSmall  = 0.7 // in this part of the recommended heap, the promise is not kept
+	sizingTries  = 5   // attempts to show that: on a busy machine pauses are longer, so the recommended heap is larger
 	sizingWait   = 0.6 // largest wait for a processor, as a share of the CPU time; with idle processors it is below 0.3
 )
 
-// sizingLoad returns the arguments of the program for a collector: MiB that stay live, MiB to allocate, and the amount of
-// arithmetic for each KiB. Only an upper bound of the CPU time of a mostly concurrent collector is known, so the program
-// allocates less for it. It also does for Parallel, whose share grows slowly as the heap shrinks, until there is no room
-// for what a young collection promotes: with this load, the recommended heap is close to that limit.
+// sizingLoad returns the arguments of the program for a collector: MiB that stay live, MiB to allocate, and the
+// amount of arithmetic for each KiB. Only an upper bound of the CPU time of a mostly concurrent collector is known,
+// so the program allocates less for it. The program allocates less for Parallel as well: as the heap shrinks, the
+// share of Parallel grows slowly until there is no room for the objects that a young collection promotes, and with
+// this load the recommended heap is close to that limit.
 func sizingLoad(c Collector) []string {
 	switch {
 	case mostlyConcurrent(c):
@@ -35,12 +36,12 @@ func sizingLoad(c Collector) []string {
 	return []string{"32", "1250", "4000"}
 }
 
-// The heap that a report recommends keeps its promise: collections take at most the promised share of the time, within a
-// factor. In a smaller heap, they take more than that. In the recommended heap, their share is computed from the CPU time
-// of the collector's threads and of the program's; no wall clock is involved. In the smaller heap, the share is that of
-// its own report. A mostly concurrent collector begins a cycle depending on the rate of allocation and the duration of
-// the last cycles: if the program had to wait for a processor, the rate differs from the reported rate, and nothing is
-// checked.
+// The heap that a report recommends keeps its promise: collections take at most the promised share of the time,
+// within a factor. In a smaller heap, they take more than that. In the recommended heap, their share is computed from
+// the CPU time of the collector's threads and of the program's; no wall clock is involved. In the smaller heap, the
+// share is that of its own report. A mostly concurrent collector decides from the rate of allocation and the duration
+// of the last cycles when to begin a cycle: if the program had to wait for a processor, the rate differs from the
+// reported rate, and the test checks nothing.
 func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 	jdk := jdks[len(jdks)-1]
 	all, err := Collectors(jdk)
@@ -57,7 +58,7 @@ func TestTheRecommendedHeapKeepsItsPromise(t *testing.T) {
 				most := int(advised.Max) >> 20
 				large := sized(t, jdk, c, most)
 				tight := sized(t, jdk, c, int(sizingSmall*float64(most)))
-				t.Logf("%s, %s: from a heap of %d MiB with %.2f %%, %d MiB for %.2f %%: it was %.2f %%, a factor of %.2f; in %.0f %% of that heap %.2f %%, and by its report %.2f %%", jdk, c.Name,
+				t.Logf("%s, %s: after a run in %d MiB with a share of %.2f %%, the report recommends %d MiB for %.2f %%; the share in that heap is %.2f %%, a factor of %.2f; in %.0f %% of that heap it is %.2f %%, or %.2f %% according to the report", jdk, c.Name,
 					now, 100**advised.Overhead, most, 100*advised.Target, 100*large.share, large.share/advised.Target, 100*sizingSmall, 100*tight.share, 100*tight.reported)
 				if waited := max(large.waited, tight.waited); mostlyConcurrent(c) && waited > sizingWait {
 					t.Logf("not judged: the machine is busy, so that the program waited for a processor for %.0f %% of its CPU time", 100*waited)
@@ -100,7 +101,7 @@ func mostlyConcurrent(c Collector) bool { return c.Name == "z" || c.Name == "she
 // trial is one run of the program in a heap of some size.
 type trial struct {
 	share    float64      // the collector's share of the time, if all threads always had a processor; 1 if the heap was too small
-	reported float64      // the same by the report, which counts pauses by their duration; 1 if the heap was too small
+	reported float64      // the same according to the report, which counts pauses by their duration; 1 if the heap was too small
 	waited   float64      // the wait for a processor, as a share of the CPU time of the program's threads
 	sizing   *view.Sizing // the report's advice on the heap; nil if the heap was too small
 }

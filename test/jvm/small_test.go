@@ -17,7 +17,7 @@ func TestASmallTmpfsNeverFills(t *testing.T) {
 				return
 			}
 		}
-		t.Error("the JVM has written too little to fill the tmpfs twice")
+		t.Error("the JVM has written too little, want at least twice the size of the tmpfs")
 	})
 }
 
@@ -39,14 +39,14 @@ func fills(t *testing.T, jdk lab.JDK, milliseconds string) int {
 	t.Logf("%.1f MiB written, at most %.1f MiB of 16 MiB in use, drained in %s",
 		float64(len(written))/(1<<20), float64(largest)/(1<<20), time.Since(begun).Round(time.Millisecond))
 	if largest >= small {
-		t.Errorf("%d bytes in use, want less than the tmpfs has", largest)
+		t.Errorf("%d bytes in use, want fewer than the 16 MiB of the tmpfs", largest)
 	}
 	r.same(written, r.persisted("gc.log"))
 	return len(written)
 }
 
-// inUse returns how much memory the source takes. If a tmpfs of that size is mounted at the source, unlinked files
-// are included. Otherwise it is the size of the directory's files.
+// inUse returns how much memory the source takes. If the source is a tmpfs of the given size, unlinked files are
+// included. Otherwise the result is the size of the directory's files.
 func inUse(r *rig, mounted int64) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(r.source, &st); err != nil {

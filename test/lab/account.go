@@ -15,7 +15,7 @@ type Account struct {
 	Tried     int    // lines that the writer attempted
 	Cut       int    // lines whose newline a full tmpfs did not take: the JVM's own loss
 	Written   Counts // complete lines of the file, by level
-	Persisted Counts // written lines that were persisted, glued together if they are in the file
+	Persisted Counts // written lines that were persisted; lines that are glued together in the file are one line
 	Dropped   Drops  // according to the markers, by reason and level
 	Withheld  Counts // missing without a marker, which is allowed below --persist-level
 	Gaps      int    // places with a marker
@@ -239,8 +239,8 @@ func (s *settlement) settle() {
 		g.missing.Total(), g.missing, g.bytes, len(g.markers), said.Total(), said, bytes)
 }
 
-// within reports whether o has at least as many lines of each level, except for up to loose lines of unknown
-// level.
+// within reports whether o has at least as many lines as c, in total and at each level. At the levels, the number of
+// missing lines may be up to loose, since the level of these lines is unknown.
 func (c Counts) within(o Counts, loose int) bool {
 	more := 0
 	for level, n := range c {

@@ -102,7 +102,7 @@ func TestSettle(t *testing.T) {
 				t.Errorf("exact: %t, want %t: %s", a.Exact(), c.exact, a)
 			}
 			if sum := a.Written.Total(); c.exact && sum != a.Persisted.Total()+a.Dropped.Total().Total() || sum != len(l) {
-				t.Errorf("of %d lines: %s; want all as written, and an exact account to add up to them", len(l), a)
+				t.Errorf("the account of %d lines is %s; want all of them written, and, if the account is exact, each of them persisted or dropped", len(l), a)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestSettleWithCutLines(t *testing.T) {
 	r := report(5, 1000, Loss{Record: 10, Records: 1, Written: 33}, Loss{Record: 20, Records: 50, Written: 3}, Loss{Record: 100, Records: 7}, Loss{Record: 998, Records: 2, Written: 40})
 	cut, levels, held := lines(r)
 	if len(held) != 40 {
-		t.Fatalf("%q is held, want 40", held)
+		t.Fatalf("%q is held, want 40 bytes", held)
 	}
 	text := strings.Join(cut, "")
 	for _, c := range []struct {
