@@ -1,7 +1,7 @@
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 
-/** Logs with Spring Boot, with the application.properties of the class path. */
+/** Logs with Spring Boot and the application.properties on the class path. */
 public class Spring {
     public static void main(String[] args) {
         var application = new SpringApplication(Spring.class);

@@ -1,4 +1,4 @@
-/** Says hello: what a JVM logs about it at all=trace is the workload. */
+/** Says hello. The workload is what a JVM logs meanwhile at all=trace. */
 public class Hello {
     public static void main(String[] args) {
         System.out.println("hello");

@@ -1,4 +1,4 @@
-/** Throws numbered exceptions from two threads, which -Xlog:exceptions=info turns into UL. */
+/** Throws numbered exceptions in two threads. With -Xlog:exceptions=info, the JVM logs each of them. */
 public class Numbered {
     static void raise(String text) throws Exception {
         throw new Exception(text);

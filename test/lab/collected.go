@@ -20,16 +20,16 @@ type Collected struct {
 	UID  string // log.record.uid
 	Body string
 
-	// Event is the name of the event that the record is; empty: it is not one, and the following fields are not set.
+	// Event is the name of the event. If the record is not an event, Event is empty and the fields below are not set.
 	Event      string
 	Time       time.Time
 	Attributes map[string]string
 	Resource   map[string]string
 }
 
-// ReadCollected reads the file of a Collector's file exporter. cut is the number of bytes of incomplete requests: the
-// Collector was killed or its disk was full. Such requests were not acknowledged. The next request follows in the
-// same line.
+// ReadCollected reads the file of a Collector's file exporter. cut is the number of bytes of requests that are
+// incomplete because the Collector was killed or its disk was full. Such requests were not acknowledged. The next
+// request follows in the same line.
 func ReadCollected(path string) (all []Collected, cut int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

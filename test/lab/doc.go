@@ -1,5 +1,5 @@
 // Package lab is shared by the tests of the whole program: it builds ullage, runs it as a process that can be
-// killed, writes numbered lines in the way of HotSpot, and compares the persisted lines with the written lines.
+// killed, writes numbered lines as HotSpot does, and compares the persisted lines with the written lines.
 //
 //	bin, err := lab.Build(dir, "ullage")
 //	side, err := lab.Start(bin, "run", "--source", src, "--dest", dst, "--listen", "127.0.0.1:0")
@@ -9,8 +9,8 @@
 //	balance, err := lab.Check(dst, "gc.log", w)
 //
 // A flood is a writer for tests under pressure: a separate process writes lines at all levels, up to 200 MB/s, and
-// times each write. At a full tmpfs, it loses lines as HotSpot does. Its account also has the lines that were dropped
-// on purpose. A line is persisted once and in order, or is in a gap whose marker is at the same place and counts it:
+// times each write. On a full tmpfs, it loses lines as HotSpot does. The account of a flood also covers lines that were
+// dropped on purpose. A line is persisted once and in order, or a gap marker at the place of the line counts it:
 //
 //	flood, err := lab.StartFlood(lab.Flood{Path: src + "/gc.log", Rate: 50e6})
 //	flood.Phase(1) // the fault begins

@@ -69,12 +69,12 @@ func DownwardFile(annotations map[string]string) string {
 func Needs(tb testing.TB, what string) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {
-		tb.Fatalf("needs %s, which CI has to have", what)
+		tb.Fatalf("needs %s, want CI to have it", what)
 	}
 	tb.Skipf("needs %s", what)
 }
 
-// NeedsRoot skips a test unless it runs as root, with the reason why.
+// NeedsRoot skips a test, with the reason why, unless it runs as root.
 func NeedsRoot(tb testing.TB, why string) {
 	tb.Helper()
 	if os.Geteuid() != 0 {
@@ -82,8 +82,8 @@ func NeedsRoot(tb testing.TB, why string) {
 	}
 }
 
-// NeedsPtrace skips a test unless it runs as root with the right to inspect processes of other users, with the reason
-// why. Docker removes that right.
+// NeedsPtrace skips a test, with the reason why, unless it runs as root and has the right to inspect processes of other
+// users. Docker removes that right.
 func NeedsPtrace(tb testing.TB, why string) {
 	tb.Helper()
 	NeedsRoot(tb, why)

@@ -16,7 +16,7 @@ import (
 )
 
 // Flood describes the output of a process that simulates a JVM: the [Records] of a seed, appended to one file
-// without rotation, as with the injected -Xlog, or to a file that is rotated in the way of HotSpot. If the tmpfs is
+// without rotation, as with the injected -Xlog, or to a file that is rotated as HotSpot does. If the tmpfs is
 // full, the process behaves like HotSpot: it neither waits nor fails. The record is cut where the last page ends,
 // further records are lost, and the first record that fits again is glued to the cut one without a newline.
 // Meanwhile there is no rotation.
@@ -42,7 +42,7 @@ type FloodReport struct {
 	Records uint64 // attempted
 	Lines   uint64 // in these records
 	Bytes   int64  // in the file
-	Losses  []Loss // in their order
+	Losses  []Loss // in order
 }
 
 // MaxPhases is the number of phases that a flood can distinguish.

@@ -175,8 +175,8 @@ func (w *flooder) write(record []byte) error {
 	return nil
 }
 
-// timed does and times one write(2). It is a raw system call, which does not involve the Go scheduler, so that
-// the scheduler does not affect the time.
+// timed makes one write(2) and measures how long it takes. The call is a raw system call, which does not involve the Go
+// scheduler, so that the scheduler does not affect the time.
 func (w *flooder) timed(p []byte) (n int, errno syscall.Errno) {
 	begun := time.Now()
 	r, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(w.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))

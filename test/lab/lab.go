@@ -108,7 +108,7 @@ func Eventually(tb testing.TB, within time.Duration, what string, holds func() b
 	tb.Helper()
 	for deadline := time.Now().Add(within); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			tb.Fatalf("not within %s: %s", within, what)
+			tb.Fatalf("timed out after %s, want: %s", within, what)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestFloodRate(t *testing.T) {
 		took := time.Since(begun).Seconds()
 		t.Logf("%d MB/s wanted, %.0f MB/s written, %.0f bytes a line, lost %d; %s", rate/1e6, float64(r.Bytes)/1e6/took, float64(r.Bytes)/float64(r.Lines), len(r.Losses), f.Latency(0))
 		if r.Lines == 0 || f.Latency(0).Writes == 0 {
-			t.Error("nothing was written or timed")
+			t.Error("no line was written or no write was timed, want both")
 		}
 	}
 }

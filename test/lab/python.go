@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Python returns the path of a Python that has the packages of the requirements, which are in pip's form. It is
-// in a virtual environment in the cache, under the name, which must contain the versions. The environment is
-// created once, from the network, which takes up to a minute.
+// Python returns the path of a Python interpreter with the required packages. The requirements have pip's syntax. The
+// interpreter is in a virtual environment in the cache. The name of the environment must contain the packages'
+// versions. The environment is created once, from the network, which takes up to a minute.
 func Python(name string, requirements ...string) (python string, err error) {
 	cache, err := CacheDir()
 	if err != nil {

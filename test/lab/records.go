@@ -57,7 +57,7 @@ type Records struct {
 	seed   uint64
 	count  uint64
 	lines  uint64
-	digits [10]byte // of lines
+	digits [10]byte // lines, in decimal
 
 	plain    [NumLevels][variants]record
 	multiple [NumLevels][variants]record

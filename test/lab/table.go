@@ -28,7 +28,7 @@ func (t *Table) Add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// cell renders a duration for a table.
+// cell renders a value for a table. A duration is rounded.
 func cell(v any) string {
 	d, ok := v.(time.Duration)
 	switch {
@@ -80,6 +80,6 @@ func (t *Table) Print(tb testing.TB) {
 		f.Close()
 	}
 	if err != nil {
-		tb.Errorf("keep the table: %v", err)
+		tb.Errorf("cannot append the table to its file: %v", err)
 	}
 }

@@ -8,10 +8,10 @@ type truth struct {
 	total   uint64 // records that were attempted
 	losses  []Loss // the losses that have not been reached yet
 
-	rest  []byte // the part of the current record that is in the file
+	rest  []byte // the unread bytes of the current record that are in the file
 	level Level
 	loose bool
-	next  uint64 // number of the line that rest begins with
+	next  uint64 // number of the line with which rest begins
 	held  []byte // a cut line, to which the next line is glued
 	glued int    // places where a record begins inside a cut line
 	line  []byte
@@ -31,8 +31,8 @@ func newTruth(r FloodReport) *truth {
 	return &truth{records: NewRecords(r.Seed), total: r.Records, losses: r.Losses}
 }
 
-// read returns the next line, or false after the last line. Then held is the last line if that has no
-// newline.
+// read returns the next line. After the last line, it returns false, and held is the end of the file that has no
+// newline, if any.
 func (t *truth) read() (physical, bool) {
 	for {
 		end := bytes.IndexByte(t.rest, '\n') + 1

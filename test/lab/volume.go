@@ -16,8 +16,8 @@ type Volume struct {
 	Loop  string
 }
 
-// NewVolume creates the image of a volume in a directory and mounts the volume there. The size is written like "2G".
-// mkfs has options for mkfs.ext4. The caller must call Remove, even after an error.
+// NewVolume creates the image of a volume in a directory and mounts the volume there. A size is, for instance, "2G".
+// mount and mkfs are options for mount and mkfs.ext4. The caller must call Remove, even after an error.
 func NewVolume(in, size, mount string, mkfs ...string) (*Volume, error) {
 	v := &Volume{Image: filepath.Join(in, "image"), Dir: filepath.Join(in, "volume")}
 	if err := os.Mkdir(v.Dir, 0o755); err != nil {

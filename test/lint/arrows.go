@@ -18,9 +18,9 @@ import (
 	"strings"
 )
 
-// arrows records which file of a package uses names that another file declares: from, to, and these names. A name is
-// anything that is declared outside of a function, including methods and fields: a reader of a call must know the
-// file that declares the method.
+// arrows has the names that one file of a package uses and another file declares, by the using file and then by the
+// declaring file. A name is anything that is declared outside of a function, including methods and fields: a reader of
+// a call must know the file that declares the method.
 type arrows map[string]map[string]names
 
 type names map[string]bool
@@ -45,7 +45,7 @@ type listed struct {
 	Error                   *struct{ Err string }
 }
 
-// up returns the arrows that run back up in an order of the files, each with its names.
+// up returns the arrows that run back up in the given order of the files, each with its names.
 func (a arrows) up(order []string) (up []string) {
 	for i, from := range order {
 		for _, to := range order[:i] {
@@ -124,7 +124,8 @@ func list(dirs []string) ([]listed, error) {
 	}
 }
 
-// within returns the arrows of one package. Files have names, and sources unless they are to be read from the file.
+// within returns the arrows of one package. files maps the path of each file to its source; if the source is nil, it is
+// read from the path.
 func within(set *token.FileSet, imports types.Importer, path string, files map[string]any) (arrows, error) {
 	var parsed []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {

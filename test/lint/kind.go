@@ -58,7 +58,7 @@ func lastName(e ast.Expr) (name string) {
 	return name
 }
 
-// size is what the limits apply to.
+// size has the numbers to which the limits apply.
 type size struct {
 	fields, methods, exported int
 }
@@ -77,7 +77,7 @@ func (t *tree) size(key string) size {
 	return is
 }
 
-// members adds the members of a type. Those of the types in seen were added before.
+// members adds the members of a type. The members of the types in seen were added before.
 func (t *tree) members(key string, fields, methods, seen names) {
 	k := t.types[key]
 	if k == nil || seen[key] {

@@ -80,7 +80,7 @@ func exceptions(text string) (map[string]int, error) {
 	return known, nil
 }
 
-// judge returns what is over a limit without an exception, and exceptions that do not have the current number.
+// judge reports each number that is over its limit without an exception, and each exception that is out of date.
 func judge(measures []measure, excepted map[string]int) (problems []string) {
 	unused := maps.Clone(excepted)
 	slices.SortStableFunc(measures, func(a, b measure) int { return cmp.Compare(a.of, b.of) })

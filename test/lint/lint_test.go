@@ -61,7 +61,7 @@ func (l *last) z() {}`,
 	}
 	want := map[string]string{
 		"a.T": "3 4 2", "a.I": "0 2 1", "a.Pair": "0 1 1", "b.T": "0 0 0",
-		// last: T (twice), TB, y; x and Embedded by a.T. link has last and an x, which a.T has too.
+		// c.last declares T (twice), TB and y, and gets x and Embedded from a.T. c.link adds last; a.T has an x too.
 		"c.last": "5 5 2", "c.link": "6 5 2", "c.Chain": "7 5 2",
 		"c.Wide": "0 3 1", "c.Circle": "2 0 0", "c.Many": "1 1 1",
 	}
@@ -157,7 +157,7 @@ func TestJudgement(t *testing.T) {
 func TestExceptionsAreSorted(t *testing.T) {
 	for _, bad := range []string{"b up 16\na up 16\n", "a up 16\na up 17\n", "a up\n", "a up many\n"} {
 		if got, err := exceptions(bad); err == nil {
-			t.Errorf("%q is taken as %v, want an error", bad, got)
+			t.Errorf("exceptions(%q) returned %v, want an error", bad, got)
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 )
 
 // order returns the files of a package such that few arrows run back up: users come before what they use. The minimum
-// cannot be found in a reasonable time, so this is the best of three attempts: from the order of [arrows.greedy],
-// from that of the names and from its reverse, one file at a time moves to where the fewest arrows run back, until no
-// move makes them fewer. Ties go to the name. A hundred times as many starting points find at most one arrow less.
+// cannot be found in a reasonable time, so this is the best of three attempts: from the order of [arrows.greedy], from
+// the order of the names and from its reverse, one file at a time moves to where the fewest arrows run back, until no
+// move makes them fewer. Ties are broken by name. A hundred times as many starting points save at most one arrow.
 func (a arrows) order() []string {
 	byName := make([]string, 0, len(a))
 	for file := range a {

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// A phrase is a pattern of words at which a native reader stops, and what to write instead. Most are grammatical, and
-// no pattern knows the meaning: even where a match is the right word, use another one, so that the number can be
-// zero.
+// A phrase is a pattern of words at which a native reader stops, and what to write instead. Most of these phrases are
+// grammatical, and no pattern knows what a word means: even where a match is the right word, use another one, so that
+// the number of matches can be zero.
 type phrase struct {
 	name    string
 	pattern *regexp.Regexp
@@ -65,7 +65,7 @@ func standsStill(before, match string) bool {
 	return stands.MatchString(match) || strings.HasSuffix(before, "as it ") || strings.HasSuffix(before, "as they ")
 }
 
-// triedAgain excuses something that is tried again: that is not a test.
+// triedAgain excuses "tried again", which is about a retry and not about a test.
 func triedAgain(_, match string) bool {
 	return strings.HasPrefix(strings.ToLower(match), "tried again")
 }

@@ -85,7 +85,7 @@ type scope struct {
 	imports map[string]string // our own directories, by the names that the file uses
 }
 
-// add adds an import. The name of our own packages is that of their directory.
+// add adds an import. Unless the import gives another name, our own package has the name of its directory.
 func (s scope) add(spec *ast.ImportSpec) {
 	name, err := strconv.Unquote(spec.Path.Value)
 	dir, ours := strings.CutPrefix(name, module)

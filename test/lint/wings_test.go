@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// wings are the directories of internal, and what the packages in each may import from the others. A directory comes
-// after all that it uses.
+// wings are the directories of internal, each with the other directories that its packages may import. A directory
+// comes after all directories that it uses.
 var wings = []struct {
 	name string
 	uses []string
@@ -31,7 +31,7 @@ var wings = []struct {
 	{"kube", []string{"base", "line", "ship", "sink", "jvm", "sidecar"}},
 }
 
-// The tree is as drawn: what a directory of internal uses lies below it.
+// The directories of internal import each other exactly as the table says, and the table has no cycles.
 func TestImportsPointDown(t *testing.T) {
 	allowed := map[string][]string{}
 	for _, w := range wings {
@@ -132,7 +132,7 @@ func TestTheCommentOfADirectoryNamesItsPackages(t *testing.T) {
 			return err
 		}
 		if !regexp.MustCompile(`\b` + d.Name() + `\b`).MatchString(parsed.Doc.Text()) {
-			t.Errorf("%s does not name %s: say what it is", above, path)
+			t.Errorf("the package comment in %s does not name %s, want a sentence about it", above, path)
 		}
 		return nil
 	})

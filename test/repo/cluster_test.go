@@ -45,7 +45,7 @@ func (m machine) read(name string) string {
 	return string(text)
 }
 
-// bash runs commands and returns what they print, and the calls of the programs.
+// bash runs commands and returns what they print, followed by the recorded calls of the programs.
 func (m machine) bash(commands string) (string, error) {
 	cmd := exec.Command("bash", "-euc", commands)
 	cmd.Env = []string{"PATH=" + m.path("programs") + ":" + os.Getenv("PATH"), "HOME=" + m.dir, "ULLAGE_CACHE=" + m.path("cache")}
@@ -95,7 +95,7 @@ func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 				}
 				if c.refused {
 					if !strings.Contains(out, "the kind cluster ullage was not created") || !strings.Contains(out, "kind delete cluster --name ullage") {
-						t.Errorf("the message names neither the cluster nor a remedy, or only one of them:\n%s", out)
+						t.Errorf("want a message that names both the cluster and a remedy, got:\n%s", out)
 					}
 					if m.read("node") != c.node+"\n" || m.read("cache/cluster") != "" {
 						t.Errorf("the node is %q, and the cluster in use %q; want %q and none", m.read("node"), m.read("cache/cluster"), c.node+"\n")
@@ -104,7 +104,7 @@ func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 				}
 				want := map[string]string{"up": "created\n", "down": ""}[command]
 				if m.read("node") != want || m.read("cache/kind.node") != want {
-					t.Errorf("the node is %q, and the record %q, want %q:\n%s", m.read("node"), m.read("cache/kind.node"), want, out)
+					t.Errorf("the node is %q, and the record is %q; want both to be %q:\n%s", m.read("node"), m.read("cache/kind.node"), want, out)
 				}
 			})
 		}
@@ -145,7 +145,8 @@ func TestOnlyTheClusterThatTryStartedIsRecorded(t *testing.T) {
 	}
 }
 
-// localScripts sources the scripts of the local cluster for a machine whose node files are below the directory.
+// localScripts sources the scripts of the local cluster and makes them look for a node's files in the machine's
+// directory.
 const localScripts = `command=; . ../cluster/common.sh; . ../cluster/local.sh; . ../cluster/local_down.sh
 bin=$ULLAGE_CACHE/bin; node_files=("$HOME/kubelet.conf"); `
 
@@ -167,10 +168,10 @@ func TestLocalClusterRefusesANode(t *testing.T) {
 			out, err := m.bash(localScripts + c.setup + `; local_need() { :; }; local_alive() { false; }; here=; local_up`)
 			refused := strings.Contains(out, "is a node of another Kubernetes already: ") && strings.Contains(out, "CLUSTER=kind")
 			if err == nil || refused != (c.want != "") || !strings.Contains(out, c.want) {
-				t.Errorf("error %v, want %q:\n%s", err, c.want, out)
+				t.Errorf("error %v, want an error, with %q in the refusal; if that is empty, want no refusal:\n%s", err, c.want, out)
 			}
 			if (m.read("cache/cluster") == "") != refused {
-				t.Errorf("the cluster in use is %q, want none: %t", m.read("cache/cluster"), refused)
+				t.Errorf("the cluster in use is %q, want it removed from the cache: %t", m.read("cache/cluster"), refused)
 			}
 		})
 	}
@@ -194,10 +195,10 @@ func TestLocalDownRemovesOnlyWhatUpMade(t *testing.T) {
 				t.Errorf("error %v, want %q and not %q:\n%s", err, c.want, c.not, out)
 			}
 			if !strings.Contains(out, "find /var/log/containers") || strings.Contains(out, "too early") {
-				t.Errorf("the links to logs are not removed after the logs:\n%s", out)
+				t.Errorf("want the links to logs removed, and only after the logs:\n%s", out)
 			}
 			if strings.Contains(out, "rmdir /var/log/containers") {
-				t.Errorf("a foreign directory was removed, want no \"rmdir /var/log/containers\" in it:\n%s", out)
+				t.Errorf("a foreign directory was removed, want no \"rmdir /var/log/containers\" among the calls:\n%s", out)
 			}
 		})
 	}
@@ -214,7 +215,7 @@ func TestTheNodeImageIsFoundWithoutGNUSed(t *testing.T) {
 	}
 }
 
-// Images get into an existing cluster in a way that depends on the name of its context.
+// How images are loaded into an existing cluster depends on the name of its context.
 func TestImagesGetIntoAnExistingCluster(t *testing.T) {
 	for context, want := range map[string]string{
 		"kind-dev":        "kind load image-archive --name dev a.tar",
@@ -237,7 +238,7 @@ esac`)
 			out, err := m.bash("CLUSTER=existing KUBECONFIG=x ../cluster/cluster.sh load a.tar")
 			if want == "" {
 				if err == nil || !strings.Contains(out, "push them to a registry") {
-					t.Errorf(`got %v, want an error and "push them to a registry" in it: %s`, err, out)
+					t.Errorf(`got the error %v, want an error, and "push them to a registry" in the output: %s`, err, out)
 				}
 				return
 			}

@@ -14,7 +14,7 @@ var (
 	fenced  = regexp.MustCompile("(?s)```sh\n(.*?)```")
 	spanned = regexp.MustCompile("`([^`\n]+)`")
 
-	// called is a call of one of the programs, where a shell expects a command, up to what ends the command.
+	// called matches a call of one of the programs where a shell expects a command, up to the end of the command.
 	called = regexp.MustCompile(`(?m)(?:^|[;&|(]| --|\$|\bsudo|\buntil)\s*(?:bin/)?(kubectl ullage|ullage-injector|ullage) ([^|;&#>)\n]*)`)
 
 	quoted  = regexp.MustCompile(`'[^']*'|"[^"]*"`)
@@ -22,7 +22,7 @@ var (
 )
 
 // TestDocumentedCommandsExist checks every call of a program in the documents: the program must offer the command and
-// the flags to a shell for completion.
+// the flags for completion by a shell.
 func TestDocumentedCommandsExist(t *testing.T) {
 	bin := t.TempDir()
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "github.com/ullage/ullage/cmd/...").CombinedOutput(); err != nil {
@@ -53,7 +53,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			for _, call := range called.FindAllStringSubmatch(strings.ReplaceAll(code[1], "\\\n", " "), -1) {
 				calls++
 				if wrong := wrongCall(call[1], call[2], offer); wrong != "" {
-					t.Errorf("%s: %s %s, want nothing: %s", page, call[1], call[2], wrong)
+					t.Errorf("%s: got the call %s %s, want an existing command with existing flags: %s", page, call[1], call[2], wrong)
 				}
 			}
 		}

@@ -62,7 +62,7 @@ func commentRows(file *ast.File, typ, prefix string) (rows []string) {
 		if !ok {
 			continue
 		}
-		of := "" // the type of the preceding constant, which constants of iota share
+		of := "" // the type of the preceding constant, which later constants of an iota share
 		for _, spec := range group.Specs {
 			switch s := spec.(type) {
 			case *ast.ValueSpec:

@@ -23,11 +23,11 @@ start daemon sh -c 'ls -l /proc/$$/fd; echo done'
 wait $!; cat $state/log/daemon.log`
 	out, err := exec.Command("bash", "-euc", script).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "done") {
-		t.Fatalf("%v, want \"done\" in it\n%s", err, out)
+		t.Fatalf("error %v, want no error and \"done\" in the output:\n%s", err, out)
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		if strings.Contains(string(out), dir+"/"+name+"\n") {
-			t.Errorf("a daemon has the descriptor of %s:\n%s", name, out)
+			t.Errorf("a daemon has inherited the descriptor of %s, want none of the script's:\n%s", name, out)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestDocsListTheJSON(t *testing.T) {
 	holdTable(t, "reference.md", "json", "DocsListTheJSON", b.String())
 }
 
-// writtenOut is a field in a text of JSON.
+// writtenOut matches the name of a field in JSON that the source writes out.
 var writtenOut = regexp.MustCompile("`[{,]?\"(\\w+)\":[\"\\[]*`")
 
 // jsonFields returns the names of a type's fields in JSON, including those of structs in its file that it embeds.

@@ -9,7 +9,8 @@ import (
 	"unicode"
 )
 
-// Limits of the documents: the README is read before it is known whether ullage is needed, and all pages within a day.
+// Limits of the documents: readers of the README do not know yet whether they need ullage, and all pages can be read
+// within a day.
 const (
 	maxReadme  = 800    // words as wc counts them, tables included
 	maxDocs    = 22_000 // words written by hand, of all pages in docs
@@ -33,14 +34,14 @@ func TestDocumentsAreShort(t *testing.T) {
 	}
 	t.Logf("%d words by hand", n)
 	if n > maxDocs || n < maxDocs/4 {
-		t.Errorf("the pages in docs have %d words by hand, want at most %d (and not nearly none)", n, maxDocs)
+		t.Errorf("the pages in docs have %d words by hand, want at most %d, and at least a quarter of that", n, maxDocs)
 	}
 }
 
 // nextSentence is the end of a sentence with another one after it.
 var nextSentence = regexp.MustCompile("[a-z0-9`)\"][.!?] +[A-Z`]")
 
-// leadIn is not a sentence of its own: a number, or text in bold.
+// leadIn matches what may precede the sentence of a line: a number, or text in bold.
 var leadIn = regexp.MustCompile(`^(?:#+ )?\d+\. |\*\*[^*]+\*\*`)
 
 // One sentence a line keeps the difference between two versions readable. A row of a table is one line.
@@ -56,13 +57,13 @@ func TestDocumentsHaveOneSentenceALine(t *testing.T) {
 				continue
 			}
 			if at := nextSentence.FindString(leadIn.ReplaceAllString(line, "")); at != "" {
-				t.Errorf("%s:%d: two sentences in a line, at %q, want nothing", page, i+1, at)
+				t.Errorf("%s:%d: got two sentences in a line, at %q, want one", page, i+1, at)
 			}
 		}
 	}
 }
 
-// blankLines returns only the ends of the lines, so that the lines after text keep their numbers.
+// blankLines returns as many newlines as text has, so that the lines after text keep their numbers.
 func blankLines(text string) string { return strings.Repeat("\n", strings.Count(text, "\n")) }
 
 func TestPicturesAreSmall(t *testing.T) {
@@ -73,7 +74,7 @@ func TestPicturesAreSmall(t *testing.T) {
 	}
 }
 
-// glob returns the files that match a pattern. There is at least one.
+// glob returns the files that match a pattern. It fails the test if there is no such file.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)

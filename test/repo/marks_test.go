@@ -36,7 +36,7 @@ func marksTable(t *testing.T, file *ast.File) string {
 		kind, _ := literal(spec.Values[0])
 		parts := explained.FindStringSubmatch(strings.Join(strings.Fields(spec.Doc.Text()), " "))
 		if parts == nil {
-			t.Errorf("the comment of the kind %q does not end with its details: \"Details: stream, pid.\"", kind)
+			t.Errorf("the comment of the kind %q does not end with its details, want an end like \"Details: stream, pid.\"", kind)
 			return true
 		}
 		details := parts[2]
@@ -47,7 +47,7 @@ func marksTable(t *testing.T, file *ast.File) string {
 		return true
 	})
 	if b.Len() == before {
-		t.Error("no kinds were found")
+		t.Error("got no kinds of marks, want at least one")
 	}
 	return b.String()
 }

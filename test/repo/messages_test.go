@@ -312,7 +312,7 @@ func (m *messages) judge() {
 	}
 }
 
-// explanation matches a comment above a call that is for docs/messages.md.
+// explanation matches a comment for docs/messages.md, which is above the call that logs the message.
 var explanation = regexp.MustCompile(`(?ms)^messages\.md#([a-z-]+): (.*)`)
 
 // take records the message of a call, and its explanation if the comment above has one.

@@ -31,7 +31,7 @@ func TestDocsListTheOptions(t *testing.T) {
 				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, value, o.Usage)
 			}
 			if len(options.Asked()) == 0 {
-				t.Fatal("the sink has no options")
+				t.Fatal("got no options of the sink, want at least one")
 			}
 			holdTable(t, "sinks.md", scheme+"-options", "DocsListTheOptions", b.String())
 		})

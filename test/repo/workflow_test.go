@@ -15,8 +15,8 @@ var (
 )
 
 // Workflows run only existing targets of the Makefile, so that a developer can run whatever CI runs. Input for a
-// target is in its environment: an expression that is pasted into a line of the shell, such as the name of a tag,
-// could end the line. Actions are pinned to a commit, because a tag can be moved.
+// target is passed in its environment: if an expression such as the name of a tag were pasted into a shell command, it
+// could end the command. Actions are pinned to a commit, because a tag can be moved.
 func TestWorkflowsCallTargets(t *testing.T) {
 	makefile := read(t, "../../Makefile")
 	pages, err := filepath.Glob("../../.github/workflows/*")
@@ -27,7 +27,7 @@ func TestWorkflowsCallTargets(t *testing.T) {
 		text := read(t, page)
 		runs := workflowRun.FindAllStringSubmatch(text, -1)
 		if len(runs) == 0 {
-			t.Errorf("%s runs nothing", page)
+			t.Errorf("%s runs no commands, want at least one", page)
 		}
 		for _, run := range runs {
 			m := makeTarget.FindStringSubmatch(run[1])
@@ -37,14 +37,14 @@ func TestWorkflowsCallTargets(t *testing.T) {
 		}
 		for _, uses := range workflowUses.FindAllStringSubmatch(text, -1) {
 			if !pinned.MatchString(uses[1]) {
-				t.Errorf("%s uses %s: pin it to a commit, with its version behind it as in # v1.2.3", page, uses[1])
+				t.Errorf("%s uses %s, want it pinned to a commit, followed by its version as in # v1.2.3", page, uses[1])
 			}
 		}
 	}
 }
 
-// Everything that make test leaves to make ci is a target, whose text gives the reason in its last brackets: the end
-// of make test prints it. Both call everything that they promise.
+// Everything that make test leaves to make ci is a target whose help text ends with the reason in brackets, which make
+// test prints at its end. make ci and .ci/run call everything that they promise.
 func TestWhatMakeTestLeavesOutHasAReason(t *testing.T) {
 	makefile := read(t, "../../Makefile")
 	rest := regexp.MustCompile(`(?m)^REST := (.*)$`).FindStringSubmatch(makefile)

@@ -125,6 +125,6 @@ func median(b *testing.B, metrics string) time.Duration {
 			return time.Duration(le * float64(time.Second))
 		}
 	}
-	b.Fatal("there is no median commit")
+	b.Fatal("no bucket of the metrics has the median commit duration, want one")
 	return 0
 }

@@ -117,7 +117,7 @@ func TestDuckDB(t *testing.T) {
 		time.Sleep(2 * time.Millisecond) // so that the times in their names differ
 	}
 	again := g.sink(t)
-	must(t, again.Deliver(t.Context(), first)) // after a kill
+	must(t, again.Deliver(t.Context(), first)) // as after a kill
 
 	asked := queries(t)
 	if len(asked) != 2 {

@@ -84,8 +84,8 @@ func (g *gateway) url(endpoint, more string) string {
 	return fmt.Sprintf("s3://%s/prod?endpoint=%s&region=us-east-1&path-style=true&ca=%s%s", bucketName, url.QueryEscape(endpoint), url.QueryEscape(g.ca()), more)
 }
 
-// collect copies the segments in the bucket into a directory with the layout of a destination, so that they
-// can be compared in the same way. It fails the test if a segment is in the bucket twice.
+// collect copies the segments in the bucket into a directory with the layout of a destination, so that they can be
+// compared like a destination. It fails the test if a segment is in the bucket twice.
 func (g *gateway) collect() (dest string) {
 	g.Helper()
 	dest = filepath.Join(g.TempDir(), "collected")

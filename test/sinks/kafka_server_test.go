@@ -88,8 +88,8 @@ func (b *broker) start() {
 		"-cp", b.jars + "/*", "kafka.Kafka", filepath.Join(b.dir, "server.properties")}
 	var env []string
 	if b.clock != "" {
-		// The program faketime is not used: it would be the broker's parent, and be killed in its place. Its fix
-		// for waits is off, because it makes a JVM ten times slower.
+		// The program faketime is not used: it would be the broker's parent, and be killed in its place. The
+		// library's fix for waits is off, because that fix makes a JVM ten times slower.
 		env = []string{"LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1", "FAKETIME=" + b.clock, "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_FORCE_MONOTONIC_FIX=0"}
 	}
 	client := b.client()

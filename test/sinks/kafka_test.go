@@ -61,7 +61,7 @@ func (s *shop) collect(once bool) (dest string, again int) {
 		case "shop/web-0/" + mark.Stream:
 			continue
 		default:
-			s.Fatalf("a record has the key %q", r.Key)
+			s.Fatalf("a record has the key %q, want the key of the stream or of the marks", r.Key)
 		}
 		uid := header(r, "uid")
 		if seen[uid] {
@@ -94,7 +94,7 @@ func (s *shop) settles() {
 	dest, again := s.collect(false)
 	s.balances(dest)
 	if again > 0 {
-		s.Errorf("%d uids occur more than once", again)
+		s.Errorf("%d uids occur more than once, want 0", again)
 	}
 }
 
@@ -130,8 +130,8 @@ func TestKafkaHasEachLineOnce(t *testing.T) {
 	}
 }
 
-// A sidecar is killed at any moment, even after the broker has committed and before the sidecar has saved its cursor.
-// In the end the sidecar even loses the cursor.
+// A sidecar is killed at arbitrary moments, even between the broker's commit and the save of the sidecar's cursor. In
+// the end the sidecar even loses the cursor.
 func TestKafkaAfterKills(t *testing.T) {
 	b := newBroker(t)
 	b.topic("lines")

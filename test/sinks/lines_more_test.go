@@ -47,11 +47,11 @@ func TestOTLPServerThatKeepsNothing(t *testing.T) {
 	o := r.compare()
 	t.Logf("%d lines are acknowledged, the server has %d: %v", acknowledged, kept, o)
 	if o.missing == 0 || acknowledged-kept != o.missing || o.changed+o.foreign+o.repeated > 0 {
-		t.Error("the counts do not differ by the number of missing lines")
+		t.Error("want missing lines, no other difference, and the counts to differ by the number of missing lines")
 	}
 }
 
-// Measures how much a sink for lines adds to the peak memory of a sidecar.
+// TestMemoryOfLineSinks measures how much a sink for lines adds to the peak memory of a sidecar.
 func TestMemoryOfLineSinks(t *testing.T) {
 	table := lab.NewTable("memory of a sidecar at 20,000 lines/s for 15 s, most at any moment", "sink", "MiB", "more than without")
 	t.Cleanup(func() { table.Print(t) })
@@ -76,7 +76,7 @@ func TestMemoryOfLineSinks(t *testing.T) {
 		more := peak - without
 		table.Add(sink.name, fmt.Sprintf("%.1f", float64(peak)/(1<<20)), fmt.Sprintf("%.1f", float64(more)/(1<<20)))
 		if more > 12<<20 { // 10 MiB were measured, for Kafka
-			t.Errorf("%s adds %d bytes, more than 12 MiB", sink.name, more)
+			t.Errorf("%s adds %d bytes, want at most 12 MiB", sink.name, more)
 		}
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A slow request of a real JVM shows the stops in it: a Collector has them as events whose times are within the
-// request, with the resource that the traces of the pod have, the length, and the action and cause that the JVM's
-// own notifications have. The lengths of the safepoints add up to less than the request took, and to no less than
-// those of the pauses in them.
+// A slow request of a real JVM shows the stops in it: a Collector has each stop as an event whose time is within the
+// request. The event has the resource of the pod's traces, the length of the stop, and the action and cause of the
+// JVM's own notification. The safepoints together are no longer than the request and no shorter than the pauses.
 func TestASlowRequestShowsItsStops(t *testing.T) {
 	jdks := lab.NeedsJDKs(t)
 	classes := jdks[0].Classes(t, filepath.Join("testdata", "Request.java"))
@@ -41,7 +40,8 @@ func TestASlowRequestShowsItsStops(t *testing.T) {
 	}
 }
 
-// requestOf parses what the program has printed. notified is how often the JVM has notified of each action and cause.
+// requestOf parses what the program has printed. notified is the number of the JVM's notifications for each action and
+// cause.
 func requestOf(t *testing.T, out string) (began, ended time.Time, notified map[string]int) {
 	t.Helper()
 	notified = map[string]int{}
@@ -88,12 +88,12 @@ func (r *lineRig) holdsStops(began, ended time.Time, notified map[string]int) {
 		}
 		seconds, err := strconv.ParseFloat(e.Attributes["ullage.stop.seconds"], 64)
 		if err != nil || seconds <= 0 {
-			r.Errorf("%s: the length is %q", e.Body, e.Attributes["ullage.stop.seconds"])
+			r.Errorf("%s: the length is %q, want a number above 0", e.Body, e.Attributes["ullage.stop.seconds"])
 		}
 		begins := e.Time.Add(-time.Duration(seconds * float64(time.Second)))
 		within := !e.Time.Before(began.Truncate(time.Millisecond)) && !e.Time.After(ended) // UL has milliseconds, rounded down
 		if within && begins.Before(began.Add(-2*time.Millisecond)) {
-			r.Errorf("%s: it begins at %s, %s before the request", e.Body, begins, began.Sub(begins))
+			r.Errorf("%s: it begins at %s, %s before the request, want a begin within the request", e.Body, begins, began.Sub(begins))
 		}
 		switch e.Event {
 		case "ullage.safepoint":
@@ -109,19 +109,19 @@ func (r *lineRig) holdsStops(began, ended time.Time, notified map[string]int) {
 				r.Errorf("%s: its time %s is not within the request, from %s to %s", e.Body, e.Time, began, ended)
 			}
 		default:
-			r.Errorf("an event %q", e.Event)
+			r.Errorf("got an event %q, want only safepoints and pauses", e.Event)
 		}
 	}
 	took := ended.Sub(began).Seconds()
-	r.Logf("the request took %.1f ms, of which safepoints %.1f ms, and pauses of the collector %.1f ms; events %v, notifications %v", took*1e3, safepoints*1e3, pauses*1e3, events, notified)
+	r.Logf("the request took %.1f ms, with safepoints of %.1f ms and pauses of the collector of %.1f ms; events %v, notifications %v", took*1e3, safepoints*1e3, pauses*1e3, events, notified)
 	if pauses <= 0 || safepoints < pauses || safepoints > took {
-		r.Errorf("safepoints of %.6f s with pauses of %.6f s in a request of %.6f s", safepoints, pauses, took)
+		r.Errorf("got safepoints of %.6f s with pauses of %.6f s in a request of %.6f s, want 0 < pauses <= safepoints <= request", safepoints, pauses, took)
 	}
 	r.agrees(events, notified)
 }
 
-// agrees compares the pauses with the notifications. A notification about a cycle is about no pause, and for ZGC the
-// line of a pause has no cause. JDK 17 does not notify of the pauses of a concurrent cycle of G1.
+// agrees compares the pauses with the notifications. A notification about a cycle is not about a pause, and for ZGC the
+// line of a pause has no cause. JDK 17 sends no notifications about the pauses of a concurrent cycle of G1.
 func (r *lineRig) agrees(events, notified map[string]int) {
 	r.Helper()
 	byAction := func(all map[string]int) map[string]int {
@@ -138,15 +138,15 @@ func (r *lineRig) agrees(events, notified map[string]int) {
 		case strings.HasSuffix(action, "cycle"):
 		case strings.HasSuffix(action, "GC pause"):
 			if got := byAction(events)[action]; got != byAction(notified)[action] {
-				r.Errorf("%d events with the action %q, want %d as the JVM has notified", got, action, byAction(notified)[action])
+				r.Errorf("%d events with the action %q, want %d, as many as the JVM's notifications", got, action, byAction(notified)[action])
 			}
 		case events[key] != n:
-			r.Errorf("%d events with the action %q and the cause %q, want %d as the JVM has notified", events[key], action, cause, n)
+			r.Errorf("%d events with the action %q and the cause %q, want %d, as many as the JVM's notifications", events[key], action, cause, n)
 		}
 	}
 	for action := range byAction(events) {
 		if byAction(notified)[action] == 0 && action != "end of concurrent GC pause" {
-			r.Errorf("the JVM has notified of no %q", action)
+			r.Errorf("got events with the action %q, want none, because the JVM sent no such notification", action)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (p *proxy) endpoint() string {
 	return p.URL
 }
 
-// run begins an outage and ends it. Meanwhile it calls the function while, or waits for o.lasts if that is nil.
+// run begins an outage and ends it. In between, it calls while. If while is nil, it waits for o.lasts instead.
 func (o outage) run(r *rig, s server, way *proxy, while func()) {
 	r.Helper()
 	if way != nil {

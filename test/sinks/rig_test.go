@@ -100,7 +100,7 @@ func (r *rig) settlesFlood(collect func() (dest string)) lab.Account {
 	account, err := lab.Settle(collect(), stream, report)
 	r.Logf("%v", account)
 	if err != nil || !account.Exact() || account.Dropped.Total().Total() == 0 {
-		r.Errorf("%v, error: %v", account, err)
+		r.Errorf("got %v, error %v; want an exact account with dropped lines", account, err)
 	}
 	return account
 }
@@ -153,7 +153,7 @@ func (r *rig) balances(dest string) {
 	balance, err := lab.Check(dest, stream, r.writer)
 	r.Logf("%v", balance)
 	if err != nil || !balance.Exact() {
-		r.Errorf("%v, error: %v", balance, err)
+		r.Errorf("got %v, error %v; want each line once, byte-identical", balance, err)
 	}
 }
 

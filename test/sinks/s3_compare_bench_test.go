@@ -16,8 +16,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// BenchmarkS3Compare compares 200 pods of a day in a bucket by their marks. Each mark is an object. It prints the
-// memory of the command and the size of the page. The objects of the logs cannot be read.
+// BenchmarkS3Compare compares a day of 200 pods in a bucket by their marks. Each mark is an object of its own. The
+// benchmark prints the memory of the command and the size of the page. The objects of the logs cannot be read.
 func BenchmarkS3Compare(b *testing.B) {
 	const pods, bytes = 200, "1g"
 	g := newGatewayIn(b, lab.Tmpfs(b, bytes))

@@ -94,8 +94,9 @@ func (r *podsRig) files(pod, stream string) []string {
 	return found
 }
 
-// differs says how a comparison of the pods differs from that of their destinations. Values may differ by off, and shares of
-// the time by five times as much: the samples are about a second, and marks do not see lines after the last event.
+// differs says how a comparison of the pods differs from the comparison of their destinations. Values may differ by the
+// fraction off, and shares of the time by five times that fraction: the sample logs are about a second long, and marks
+// do not cover lines after the last event.
 func (r *podsRig) differs(got, want table, off float64) string {
 	overTime := []int{0, 7, 8}
 	if len(got.Logs) != 3 || len(got.Unread) != 0 {
@@ -120,7 +121,7 @@ func (r *podsRig) differs(got, want table, off float64) string {
 	return ""
 }
 
-// known formats a figure that a log may not show.
+// known formats a figure, which is nil if the log does not show it.
 func known(v *float64) string {
 	if v == nil {
 		return "unknown"
@@ -128,22 +129,22 @@ func known(v *float64) string {
 	return fmt.Sprint(*v)
 }
 
-// A report on a pod in a bucket is that of its destination.
+// A report on a pod in a bucket is the same as the report on the pod's destination.
 func TestS3IsReported(t *testing.T) {
 	r := newPodsRig(t)
 	url := r.url() + "&namespace=shop&pod=web-1"
 	one, err := r.report("--text", url)
 	local, err2 := r.report("--text", r.dests[1])
-	dated := regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z`) // estimated from the time of the commit there, and of the upload here
+	dated := regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z`) // estimated: from the commit for the destination, from the upload for the bucket
 	local = dated.ReplaceAllString(strings.ReplaceAll(local, r.dests[1], url), "then")
 	if one = dated.ReplaceAllString(one, "then"); err != nil || err2 != nil || local != one {
 		t.Errorf("errors %v, %v; want no error and the same report on both: the report on the bucket:\n%s\nthe report on the destination:\n%s", err, err2, one, local)
 	}
 }
 
-// A comparison of the pods in a bucket shows what a comparison of their destinations shows. It reads the marks of the
-// sidecars and not the logs, unless the marks do not have the answer. Then, a pod with a segment that is cut off is named,
-// and not compared.
+// A comparison of the pods in a bucket shows what a comparison of their destinations shows. It reads the sidecars' marks
+// and not the logs, unless the marks do not have the answer. If the log of a pod is read and a segment of it is cut off,
+// the comparison reports the pod as unread or as not complete.
 func TestS3IsCompared(t *testing.T) {
 	r := newPodsRig(t)
 	want, url := r.compared(r.dests...), r.url()

@@ -31,7 +31,7 @@ func (r *bucketRig) settles() {
 	r.balances(r.gateway.collect())
 }
 
-// The lines in the bucket are read back unchanged, and by pod and level.
+// The lines in the bucket can be read back unchanged, and can be selected by pod and level.
 func TestS3IsReadBack(t *testing.T) {
 	g := newGateway(t)
 	r := newBucketRig(t, g, g.url("", ""))
@@ -52,7 +52,7 @@ func TestS3IsReadBack(t *testing.T) {
 	url := g.url("", "")
 	all := read(url)
 	if want := read(filepath.Join(r.dest, stream)); !bytes.Equal(all, want) {
-		t.Errorf("%d bytes were read from the bucket, %d from the destination", len(all), len(want))
+		t.Errorf("%d bytes were read from the bucket, want the same %d bytes as from the destination", len(all), len(want))
 	}
 	if got := read(url + "&namespace=shop&pod=web-0"); !bytes.Equal(got, all) {
 		t.Errorf("%d bytes were read for the pod, want %d", len(got), len(all))

@@ -60,7 +60,7 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	for where, text := range map[string]string{"log": side.Stderr(), "status": shown, "metrics": metrics, "arguments": string(arguments)} {
 		for _, secret := range secrets {
 			if strings.Contains(text, secret) {
-				t.Errorf("the %s shows %q:\n%s", where, secret, text)
+				t.Errorf("the %s shows the secret %q, want no secret:\n%s", where, secret, text)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import org.springframework.boot.WebApplicationType;
 /**
  * A Spring Boot application that logs numbered orders until it is killed: --count=FILE [--rate=1] [--orders=N]. The
  * mapped file has the number of the last order whose log.info() has returned, in eight bytes, little-endian. The rate
- * is the maximum of orders a millisecond.
+ * is the maximum number of orders a millisecond.
  */
 public class Orders {
     private static final Logger LOG = LoggerFactory.getLogger(Orders.class);

@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// place is where an application runs whose appender has only the settings of Java's README.
+// place is an environment of an application whose appender has only the settings in java/README.md.
 type place struct {
 	name  string
 	setup func(t *testing.T) (source, events string) // the sidecar's source ("": no sidecar), and ULLAGE_EVENTS
@@ -72,7 +72,7 @@ func TestAnApplicationAlwaysHasALog(t *testing.T) {
 					side = start()
 				}
 				if strings.Count(shown, "there is no ring for events") != min(len(p.says), 1) || !strings.Contains(shown, p.says) {
-					t.Errorf("about its ring, want %q from the application and nothing else:\n%.2000s", p.says, shown)
+					t.Errorf("want the application to report %q about its ring and nothing else, got:\n%.2000s", p.says, shown)
 				}
 				if side == nil {
 					if found := len(paid.FindAllString(shown, -1)); found != orders {
@@ -86,7 +86,7 @@ func TestAnApplicationAlwaysHasALog(t *testing.T) {
 					return found+counted == orders
 				})
 				if counted > 0 != p.late {
-					t.Errorf("%d orders are counted and %d are lines, want any counted: %t", counted, found, p.late)
+					t.Errorf("%d orders are counted as refused and %d are lines, want refused orders: %t", counted, found, p.late)
 				}
 				if err := side.Stop(patience); err != nil {
 					t.Error(err)

@@ -83,7 +83,7 @@ func TestLinesOfAKilledApplication(t *testing.T) {
 func TestTheImageHasTheSettingsOfTheREADME(t *testing.T) {
 	text, err := os.ReadFile("logback-spring.xml")
 	if want := block(t, "../../java/README.md", "<configuration>"); err != nil || string(text) != want {
-		t.Errorf("%s, %v, want\n%s", text, err, want)
+		t.Errorf("logback-spring.xml is\n%s\nerror %v, want\n%s", text, err, want)
 	}
 }
 
@@ -148,7 +148,7 @@ func orders(t *testing.T, dest string) (found, last int) {
 	for _, m := range paid.FindAllSubmatch(text, -1) {
 		n, err := strconv.Atoi(string(m[1]))
 		if err != nil || n <= last {
-			t.Fatalf("order %s comes behind %d, want ascending numbers", m[1], last)
+			t.Fatalf("order %s comes after order %d, want ascending numbers", m[1], last)
 		}
 		found, last = found+1, n
 	}

@@ -78,8 +78,8 @@ func (t *try) uid(ctx context.Context) (string, error) {
 // one.
 type record string
 
-// starting is what cluster.sh up --try writes, under its lock, before it starts a cluster. Then up replaces it by the
-// uid.
+// starting is what cluster.sh up --try writes, under its lock, before it starts a cluster. Then up replaces it with
+// the uid.
 const starting = "starting"
 
 func (r record) write(uid string) error {

@@ -86,7 +86,7 @@ func (t *try) kubectl(ctx context.Context, args ...string) (string, error) {
 	return t.call(ctx, "", "kubectl", args...)
 }
 
-// poll calls holds until it is true, or the time is over.
+// poll calls holds until it returns true or the time is over.
 func poll(ctx context.Context, within time.Duration, holds func() bool) error {
 	for end := time.Now().Add(within); !holds(); {
 		if time.Now().After(end) {

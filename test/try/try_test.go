@@ -8,7 +8,7 @@ import (
 )
 
 // checkout returns a try in a directory with a cluster.sh, a kubectl and a helm that only record how they are called.
-// When it is asked for the cluster's uid or for a namespace, kubectl prints a file of the test.
+// Asked for the cluster's uid or for a namespace, this kubectl prints a file that the test has written.
 func checkout(t *testing.T, clusterIsUp bool) (*try, func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,8 @@ exit 0
 	}
 }
 
-// namespaceIs makes the cluster answer that a namespace exists and was made by another user.
+// namespaceIs makes the cluster answer that a namespace exists and that its label says who made it; empty: it has no
+// such label.
 func namespaceIs(t *testing.T, tr *try, by string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(tr.root, "namespace"), []byte(namespace+" "+by), 0o644); err != nil {
@@ -89,7 +90,7 @@ func TestDown(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := called(); !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
-				t.Errorf("want %q and not %q:\n%s", c.want, c.not, got)
+				t.Errorf("want %q and not %q in the calls and the output, got:\n%s", c.want, c.not, got)
 			}
 			if tr.record().read() != "" {
 				t.Error("the record of the cluster was not removed")
@@ -128,7 +129,7 @@ func TestUpRecordsTheClusterThatItStarted(t *testing.T) {
 	}
 }
 
-// Without a record, a cluster is never mistaken for one that up has started.
+// A cluster without a uid is never mistaken for one that up has started, whether there is a record or not.
 func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
 	for _, record := range []string{"", "another-cluster"} {
 		tr, called := checkout(t, true)
@@ -144,7 +145,7 @@ func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
 			t.Errorf("with the record %q: error %v, want an error: %t", record, err, record != "")
 		}
 		if got := called(); strings.Contains(got, "cluster.sh down") {
-			t.Errorf("with the record %q, the cluster was stopped, want no \"cluster.sh down\" in it:\n%s", record, got)
+			t.Errorf("with the record %q, the cluster was stopped, want no \"cluster.sh down\" among the calls:\n%s", record, got)
 		}
 	}
 }
@@ -157,7 +158,7 @@ func TestUpRefuses(t *testing.T) {
 			t.Errorf("the error is %v, want \"was not made by `make try`\" in it", err)
 		}
 		if got := called(); strings.Contains(got, "helm") || strings.Contains(got, "kubectl create") {
-			t.Errorf("something was installed, want no \"helm\" in it and no \"kubectl create\" in it:\n%s", got)
+			t.Errorf("something was installed, want neither \"helm\" nor \"kubectl create\" among the calls:\n%s", got)
 		}
 	})
 	t.Run("another cluster than the one in use", func(t *testing.T) {
@@ -173,12 +174,12 @@ func TestUpRefuses(t *testing.T) {
 			t.Errorf(`the error is %v, want "make cluster-down CLUSTER=local" in it`, err)
 		}
 		if got := called(); got != "" || tr.record().read() != "" {
-			t.Errorf("cluster.sh was called, or the record has changed; it is %q:\n%s", tr.record().read(), got)
+			t.Errorf("the record is %q, want no record and no call; the calls and the output:\n%s", tr.record().read(), got)
 		}
 	})
 }
 
-// The cluster of KUBECONFIG may be one that people work with.
+// The cluster of KUBECONFIG may be one that people work with, so it is used only with CLUSTER=existing.
 func TestKubeconfigIsTakenOnRequestAlone(t *testing.T) {
 	for name, want := range map[string]string{"": "KUBECONFIG=\n", "existing": "KUBECONFIG=production\n"} {
 		tr, called := checkout(t, true)
@@ -187,7 +188,7 @@ func TestKubeconfigIsTakenOnRequestAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := called(); !strings.Contains(got, "cluster.sh status "+want) {
-			t.Errorf("CLUSTER=%s does not have the wanted effect:\n%s", name, got)
+			t.Errorf("CLUSTER=%s: want the calls to use KUBECONFIG only if CLUSTER is existing, got:\n%s", name, got)
 		}
 	}
 }
@@ -200,6 +201,6 @@ func TestFailureHasAHint(t *testing.T) {
 		return err
 	})
 	if err == nil || !strings.HasSuffix(err.Error(), "\nDo this.") || !strings.Contains(called(), "No such file") {
-		t.Errorf("the error is %v, after, want \"\\nDo this.\" at its end and \"No such file\" in it\n%s", err, called())
+		t.Errorf("the error is %v, want \"\\nDo this.\" at its end, and \"No such file\" in the output:\n%s", err, called())
 	}
 }

@@ -27,8 +27,8 @@ const (
 	localImage = "localhost/jdk:17"
 )
 
-// up makes everything, each step on top of the earlier ones. What already exists stays, so a second up adds the
-// changes of the checkout.
+// up makes everything, each step on top of the earlier ones. What already exists stays, so a second up only applies
+// what has changed in the checkout.
 func (t *try) up(ctx context.Context) error {
 	next := fmt.Sprintf("`make try%[1]s` continues from there, `make try-down%[1]s` removes what it made.", again())
 	began := time.Now()
@@ -79,8 +79,8 @@ func (t *try) images(ctx context.Context) error {
 	return err
 }
 
-// install installs the chart, and waits until a new pod is injected: the API server may find the way to a new
-// injector only a moment after that is ready.
+// install installs the chart and waits until a new pod is injected: the API server may be unable to reach a new
+// injector until a moment after the injector is ready.
 func (t *try) install(ctx context.Context) error {
 	for _, name := range []string{namespace, system} {
 		if err := t.own(ctx, name); err != nil {

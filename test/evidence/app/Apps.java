@@ -19,12 +19,13 @@ import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFact
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring, ring:wait,
- * ring:encoder, ring:encoder:wait, async:QUEUE:discard or async:QUEUE:wait, or log4j2:discard or log4j2:wait for Log4j's. A rate of 0 is as fast as possible.
+ * Logs with Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender of Logback is file, ring,
+ * ring:wait, ring:encoder, ring:encoder:wait, async:QUEUE:discard or async:QUEUE:wait; log4j2:discard and log4j2:wait
+ * use Log4j instead. A rate of 0 is as fast as possible.
  *
- * <p>An end that is a file name keeps each thread's counts in that file, so that they outlive a kill -9: the events
+ * <p>If END is not stop, it names a file that has each thread's counts, so that they outlive a kill -9: the events
  * whose call has returned, the severe ones among them, and the longest call in nanoseconds, as three longs in the
- * machine's order.
+ * machine's byte order.
  */
 public class Apps {
     static final String TEXT = " of a request that took 42 ms, and whose line has the usual length of a line";
@@ -91,7 +92,7 @@ public class Apps {
         }
     }
 
-    /** An appender for files after one with a queue of 1,024, which is Log4j's default. */
+    /** Returns a logger with a file appender after an asynchronous one, whose queue of 1,024 is Log4j's default. */
     static Log log4j(boolean discard, String file) {
         if (discard) {
             System.setProperty("log4j2.asyncQueueFullPolicy", "Discard"); // of info and below

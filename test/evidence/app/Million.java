@@ -7,9 +7,9 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs at a rate, or as fast as it can if that is 0, and measures each call: APPENDER FILE THREADS SECONDS RATE. An
- * appender is event, for the ring without a library in front of it, or one of Apps: 1 % of its events are errors and
- * 4 % are warnings. For some seconds before, the threads log at a tenth of the rate.
+ * Logs at a rate, or as fast as it can if the rate is 0, and measures each call: APPENDER FILE THREADS SECONDS RATE. An
+ * appender is event, which is the ring without a library in front of it, or one of Apps, with 1 % errors and 4 %
+ * warnings. Before the measurement, the threads log at a tenth of the rate for some seconds.
  */
 public class Million {
     static final long WARMUP = 3_000_000_000L;

@@ -14,8 +14,8 @@ import org.HdrHistogram.Histogram;
  * are kept). A thread that sleeps for a millisecond measures how late it wakes up: a hiccup. Collections are counted
  * from the start of the JVM, as in its log; durations of collections and hiccups are recorded after a warm-up.
  *
- * <p>At the end it prints the longest hiccup that each tenth of a second has a part of, in milliseconds, then key=value pairs, and waits
- * to be killed.
+ * <p>At the end it prints, for each tenth of a second, the longest hiccup that overlaps it, in milliseconds, then
+ * key=value pairs, and waits to be killed.
  */
 public class Stopped {
     static final long MILLISECOND = 1_000_000, TENTH = 100 * MILLISECOND;
@@ -68,7 +68,7 @@ public class Stopped {
             text.append(String.format("%.2f ", tenths[i] / 1e6));
         }
         System.out.println(text);
-        long collections = 0; // asked last, since the log has every one of them
+        long collections = 0; // asked for last, since the log has all collections
         for (var collector : collectors) {
             collections += collector.getCollectionCount();
         }
@@ -97,7 +97,7 @@ public class Stopped {
         }
     }
 
-    /** Allocates bytes at a rate per second, and keeps the last arrays. */
+    /** Allocates the given bytes per second, and keeps the last arrays, with kept bytes in all. */
     static void rate(long bytes, int kept) {
         final int size = 2000;
         byte[][] live = new byte[kept / size][];

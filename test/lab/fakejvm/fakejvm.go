@@ -43,9 +43,9 @@ type JVM struct {
 	sync.Mutex          // held while a command is executed
 	Began      []Output // outputs of a fresh JVM
 	Options    string   // of its command line; empty: it shows none
-	Elsewhere  string   // the directory in which the test sees files that a command creates; empty: under their own path
+	Elsewhere  string   // the directory in which files that a command creates are found by the test; empty: at their own paths
 	Outputs    []Output
-	past       []string // earlier selections of the first file that commands have set
+	past       []string // all selections that commands have set for the first file
 	commands   []string
 	at         []time.Time // the times of the commands
 	react      func(cmd string) Reaction
@@ -79,8 +79,7 @@ func (j *JVM) Start() {
 	dir, err := os.Open(j.tmp)
 	j.must(err)
 	defer dir.Close()
-	// With the path through the descriptor, the address is short enough, however long the test's name
-	// is.
+	// A path through the descriptor keeps the address short enough, however long the test's name is.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/.java_pid%d.tmp", dir.Fd(), j.pid)})
 	j.must(err)
 	l.SetUnlinkOnClose(false)
@@ -141,7 +140,7 @@ func (j *JVM) answer(c net.Conn) {
 	}
 	cmd := string(request[2])
 	if want := "1\x00jcmd\x00" + cmd + "\x00\x00"; string(bytes.Join(request, []byte{0})) != want || len(cmd) > 1024 {
-		j.t.Errorf("unexpected request %q", request)
+		j.t.Errorf("got the request %q, want protocol 1 and jcmd with one command of at most 1024 bytes", request)
 	}
 	switch how, reply := j.take(cmd); how {
 	case Hang, Stumble:
@@ -227,12 +226,12 @@ func (j *JVM) do(cmd string) string {
 	}
 	m := configureCommand.FindStringSubmatch(cmd)
 	if m == nil {
-		j.t.Errorf("a command that no Loop may send: %q", cmd)
+		j.t.Errorf("got the command %q, want one that a Loop may send", cmd)
 		return "Syntax : VM.log [options]"
 	}
 	i := slices.IndexFunc(j.Outputs, func(o Output) bool { return o.Name == m[1] })
 	if i < 0 {
-		j.t.Errorf("a command would create a new output: %q", cmd)
+		j.t.Errorf("the command %q would create a new output, want one for an existing output", cmd)
 		return ""
 	}
 	if strings.Contains(m[2], "saftypoint") {
@@ -259,7 +258,7 @@ var (
 // create creates an output and its file, as HotSpot does.
 func (j *JVM) create(name, what, decorators, options string) string {
 	if slices.ContainsFunc(j.Outputs, func(o Output) bool { return o.Name == name }) {
-		j.t.Errorf("the output %s is created twice", name)
+		j.t.Errorf("the output %s is created twice, want once", name)
 		return "Output options for existing outputs are ignored.\n"
 	}
 	if strings.Contains(what, "saftypoint") {

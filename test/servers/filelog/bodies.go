@@ -25,7 +25,7 @@ func bodiesFactory() extension.Factory {
 func (bodies) Start(context.Context, component.Host) error { return nil }
 func (bodies) Shutdown(context.Context) error              { return nil }
 
-// MarshalLogs joins the bodies by newlines. The exporter adds another one at the end.
+// MarshalLogs joins the bodies with newlines. The exporter adds another one at the end.
 func (bodies) MarshalLogs(logs plog.Logs) ([]byte, error) {
 	var lines [][]byte
 	for _, resource := range logs.ResourceLogs().All() {

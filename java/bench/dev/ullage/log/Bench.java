@@ -17,7 +17,7 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 public final class Bench {
     private Bench() {}
 
-    /** A measurement and its limit; 0: none. If clock is set, the limit is in addition to the best time of nanoTime. */
+    /** A measurement and its limit; 0: no limit. If clock is set, the best time of nanoTime is added to the limit. */
     private record Row(String name, String what, String must, boolean clock, double limit) {}
 
     private static final List<Row> ROWS = List.of(

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.MDC;
 import org.slf4j.MarkerFactory;
 
-/** Tests the front ends with the real libraries. The ring is that of this JVM, which -Dullage.events sets. */
+/** Tests the front ends with the real libraries. The ring is this JVM's own, which -Dullage.events configures. */
 class FrontEndsTest {
     private static RingReader reader;
     private static final String THREAD = "[" + Thread.currentThread().getName() + "] ";

@@ -44,7 +44,7 @@ class RingTest {
         int size = Layout.size(length);
         long end = SMALL;
         for (int rest = 8; rest <= size + 8; rest += 8) {
-            // The same as if all records up to here had been read.
+            // The ring is now as if all records up to here had been read.
             reader.put(Layout.TAIL_AT, end - rest);
             reader.head(end - rest);
             assertTrue(log.event(rest, text));
@@ -266,7 +266,7 @@ class RingTest {
         awaitRetries();
         log.leave();
         Files.createDirectory(place);
-        assertFalse(log.event(1)); // such as a thread of the application that has not ended yet
+        assertFalse(log.event(1)); // as by a thread of the application that has not ended yet
         awaitRetries();
         assertFalse(log.isActive());
         assertEquals(List.of(), RingReader.files(place));

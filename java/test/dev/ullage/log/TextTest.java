@@ -86,7 +86,7 @@ class TextTest {
 
     private static final Pattern NOTE = Pattern.compile("\\.\\.\\. (\\d+) bytes left out \\.\\.\\.");
 
-    /** Returns the rest of a cut text, without the note. The number in the note must be right. */
+    /** Returns the texts before and after the note in a cut text. The number in the note must be right. */
     private static String[] ends(Event e, long whole) {
         assertNotEquals(0, e.flags() & Layout.CUT);
         String text = e.text(); // it must be UTF-8
@@ -148,7 +148,7 @@ class TextTest {
         return e;
     }
 
-    /** All lengths around the longest one, in all kinds of pieces: the parts that are kept must be unchanged. */
+    /** Tests lengths around the maximum, in all kinds of pieces: the parts that are kept must be unchanged. */
     @Test
     void piecesOfAnyLengthAddUp() throws Exception {
         Random random = new Random(7);

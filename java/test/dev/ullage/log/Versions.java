@@ -37,7 +37,7 @@ final class Versions {
         }
     }
 
-    /** A class of its own, because the other library is absent. */
+    /** This is a class of its own, because only one of the two libraries is on the class path. */
     private static final class Logback {
         static Runnable run() throws Exception {
             var context = (ch.qos.logback.classic.LoggerContext) org.slf4j.LoggerFactory.getILoggerFactory();
