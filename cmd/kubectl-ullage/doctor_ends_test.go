@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// For an hour, a killed container comes first among the errors of its pod.
+// For an hour after a container was killed, the kill comes first among the errors of its pod.
 func TestStatusNamesAKilledContainer(t *testing.T) {
 	end := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	pods, err := parsePods([]byte(`{"kind":"Pod","status":{"containerStatuses":[{"name":"app","lastState":{"terminated":{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}}}]}}`))
@@ -27,11 +27,11 @@ func TestStatusNamesAKilledContainer(t *testing.T) {
 	a := answer{of: sidecar{pod: "web-0", killed: want}}
 	a.status.Ready = true
 	if table := statusTable([]answer{a}, false); !strings.HasSuffix(table, "  "+want+"\n") {
-		t.Errorf("the row does not end with %q, why the container was killed:\n%s", want, table)
+		t.Errorf("want a row that ends with the kill, %q; got the table\n%s", want, table)
 	}
 }
 
-// doctor reports what Kubernetes recorded of the last end of a container, and nothing else.
+// doctor reports only what Kubernetes recorded about the most recent end of a container.
 func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 	for name, c := range map[string]struct{ limits, end, mark, text string }{
 		"out of the memory of its limit": {`{"memory":"512Mi"}`, `{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}`, markProblem,
@@ -67,7 +67,8 @@ func TestDoctorSaysHowAContainerEnded(t *testing.T) {
 	}
 }
 
-// A JVM with -XX:-CreateCoredumpOnCrash crashes with exit code 1. Only the sidecar of its container knows of the report.
+// A JVM with -XX:-CreateCoredumpOnCrash crashes with exit code 1. Only the sidecar of its container knows about the
+// crash report.
 func TestDoctorTellsACrashFromAnExit(t *testing.T) {
 	const injected = `"annotations":{"ullage.dev/injected":"{\"jvms\":[{\"container\":\"app\",\"sidecar\":\"ullage\"},{\"container\":\"other\",\"sidecar\":\"ullage-2\"}]}"}`
 	end := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
@@ -95,13 +96,13 @@ func TestDoctorTellsACrashFromAnExit(t *testing.T) {
 			}
 			all := pods[0].ends([]answer{{of: sidecar{container: container{Name: c.sidecar}}, status: c.status}})
 			if len(all) != 1 || all[0].mark != c.mark || !strings.HasSuffix(all[0].text, c.text) {
-				t.Errorf("%+v, want %s: %s", all, c.mark, c.text)
+				t.Errorf("the findings are %+v, want one with the mark %s that ends with: %s", all, c.mark, c.text)
 			}
 		})
 	}
 }
 
-// A container whose restart has ended, too, has two ends.
+// A container that ended, was restarted and has ended again has two ends. The later end is reported.
 func TestTheLastOfTwoEndsCounts(t *testing.T) {
 	pods, err := parsePods([]byte(`{"kind":"Pod","status":{"containerStatuses":[{"name":"app",
 		"state":{"terminated":{"reason":"OOMKilled","exitCode":137,"finishedAt":"2026-11-20T10:00:00Z"}},
@@ -110,7 +111,7 @@ func TestTheLastOfTwoEndsCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := pods[0].ends(nil); len(all) != 1 || !strings.Contains(all[0].text, "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)") {
-		t.Errorf(`the ends are %+v, want 1 in all and "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)" in it`, all)
+		t.Errorf(`the ends are %+v, want exactly one, with "ended at 2026-11-20T10:00:00Z, exit code 137 (OOMKilled)" in its text`, all)
 	}
 	if got, want := pods[0].killed(time.Date(2026, 11, 20, 10, 1, 0, 0, time.UTC)), "container app ended with exit code 137 (OOMKilled)"; got != want {
 		t.Errorf("killed returned %q, want %q", got, want)

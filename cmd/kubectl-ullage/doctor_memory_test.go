@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// For each container that the injector chose, the command adds up the memory that the JVM may take. It uses the pod's
-// present settings.
+// For each container that the injector chose, doctor adds up the memory that the JVM may take under the pod's current
+// settings.
 func TestDoctorAddsUpTheMemoryOfTheJVM(t *testing.T) {
 	const mounts = `"volumeMounts":[{"name":"data","mountPath":"/data"},{"name":"ullage-logs","mountPath":"/var/log/jvm"}]`
 	const raised = `"ullage.dev/raise-memory-limit":"true",`

@@ -40,7 +40,7 @@ func TestDoctorJudgesTheCABundle(t *testing.T) {
 		h.ClientConfig.CABundle = []byte(c.bundle)
 		found := hookConfig{Webhooks: []hook{h}}.bundle()
 		if (c.want == "") != (len(found) == 0) || len(found) > 0 && (found[0].mark != markProblem || !strings.Contains(found[0].text, c.want)) {
-			t.Errorf("%s: the findings are %+v, want a problem with %q in its text, or none if that is empty", c.name, found, c.want)
+			t.Errorf("%s: the findings are %+v, want a problem with %q in its text, or no finding if the text is empty", c.name, found, c.want)
 		}
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/ullage/ullage/internal/jvm/handover"
 )
 
-// fakeKubectl writes its arguments to $FAKE/calls, a line for each call, and plays the records in $FAKE: NAME.out
-// goes to stdout, NAME.err goes to stderr and makes it fail. NAME is get, annotate, auth, cat, create, fetch, incident, logs,
-// replace, report, port-forward, or the kind of the object to get. Once a container was added to a pod, NAME is
-// pod.adopted; the word NAME in that record stands for the container's name. For a sidecar's status, NAME is
-// POD.CONTAINER, or POD.CONTAINER.annotated once the pod is annotated. For a report, NAME is POD.report if that
-// record exists.
+// fakeKubectl writes its arguments to $FAKE/calls, a line for each call, and plays the records in $FAKE: NAME.out goes
+// to stdout, NAME.err goes to stderr and makes fakeKubectl fail. NAME is get, annotate, auth, cat, create, fetch,
+// incident, logs, replace, report, port-forward, or the kind of the object to get. Once a container has been added to a
+// pod, NAME is pod.adopted; the word NAME in that record stands for the container's name. For a sidecar's status, NAME
+// is POD.CONTAINER, or POD.CONTAINER.annotated once the pod is annotated. For a report, NAME is POD.report if such a
+// record exists, and report otherwise.
 func fakeKubectl() {
 	f := fake{dir: os.Getenv("FAKE")}
 	args := os.Args[1:]
@@ -84,8 +84,8 @@ func fakeKubectl() {
 
 type fake struct{ dir string }
 
-// named returns the name of the record for a get: the kind if that comes first, but "get" for pods, and "injectors"
-// for the injector's pods.
+// named returns the name of the record for a get: "injectors" for the injector's pods, "get" for other lists of pods,
+// "played" for a pod to which a container has been added, and otherwise the kind of the object.
 func (f fake) named(args []string) string {
 	kind, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "/")
 	switch {
@@ -128,10 +128,10 @@ func (f fake) replace(raw string) {
 	}
 }
 
-// fetch hands over $FAKE/shipped, or plays fetch.out if it exists. $FAKE/broken contains how often the connection
-// breaks in the middle. With $FAKE/waiting, nothing comes until fetch is interrupted or asks for the end of the
-// adoption. With $FAKE/killed, the container ends before the adoption does, and later calls get the pod that this file
-// describes.
+// fetch hands over $FAKE/shipped, or plays fetch.out if it exists. $FAKE/broken contains the number of fetches, counted
+// from the first, whose connection breaks in the middle. If $FAKE/waiting exists, a fetch without --now sends nothing
+// and fails once it is interrupted. If $FAKE/killed exists, the container is killed before the adoption ends, and later
+// calls get the pod that $FAKE/killed describes.
 func (f fake) fetch() {
 	in := bufio.NewReader(os.Stdin)
 	has, err := handover.Asked(in)
@@ -168,7 +168,8 @@ func (f fake) fetch() {
 	f.append("confirmed", string(line))
 }
 
-// handOver writes $FAKE/shipped. A connection that breaks does so after the first look.
+// handOver writes a copy of $FAKE/shipped to stdout. If breaks is true, the connection breaks after the first look at
+// the files.
 func (f fake) handOver(has []handover.Part, breaks bool) {
 	looks := 0
 	next := func() (last bool, err error) {
@@ -198,7 +199,7 @@ func (f fake) append(name, text string) {
 	file.Close()
 }
 
-// read returns the record with a name, and whether it exists.
+// read returns the record with the given name and whether the record exists.
 func (f fake) read(name string) ([]byte, bool) {
 	text, err := os.ReadFile(filepath.Join(f.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -216,8 +217,8 @@ func (f fake) play(name string) {
 	}
 }
 
-// forward plays a forwarded port until it is interrupted. $FAKE/lost contains how often it ends earlier, as when a
-// connection is reset.
+// forward plays a forwarded port until it is interrupted. $FAKE/lost contains the number of forwards, counted from the
+// first, that end at once, as they do when the connection is lost.
 func (f fake) forward() {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)
@@ -235,8 +236,8 @@ func (f fake) forward() {
 	os.Exit(1)
 }
 
-// cat plays the persisted lines. With --follow, it continues until it is interrupted or its stdin ends. If
-// $FAKE/endless exists, it never ends.
+// cat plays the persisted lines. With --follow, cat continues until it is interrupted or its stdin ends. If
+// $FAKE/endless exists, cat repeats the lines and never ends.
 func (f fake) cat(args []string) {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)
@@ -268,8 +269,8 @@ func (f fake) cat(args []string) {
 	}
 }
 
-// status plays the status of a sidecar that has carried out the annotations on
-// all JVMs without an error.
+// status plays the status of a sidecar that has applied the annotations to every
+// JVM whose record shows no error.
 func (f fake) status(name string) {
 	notes, annotated := f.delivered()
 	text, differs := f.read(name + ".annotated.out")

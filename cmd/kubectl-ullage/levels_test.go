@@ -76,7 +76,7 @@ func TestABadAnnotationOfOursIsNotWaitedFor(t *testing.T) {
 		{Key: logStreamKey, Value: "gc-*.log", Problem: "unknown annotation"},
 	} {
 		if v := w.judge(nil, &admin.Levels{Annotations: []admin.Annotation{a}}); len(v.failed) != 1 || !strings.Contains(v.failed[0], a.Key) {
-			t.Errorf("the annotation is %+v, the verdict %+v, want 1 failure, which names the annotation", a, v)
+			t.Errorf("the annotation is %+v, the verdict %+v, want one failure that names the annotation", a, v)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
 	}
 	before := &admin.Levels{App: &mine}
 	if v := judgeReset(before, before); !v.unseen {
-		t.Errorf("with the raise, a reset is %+v, want unseen true", v)
+		t.Errorf("while the raise is in effect, the verdict on a reset is %+v, want unseen true", v)
 	}
 	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events are back at their own levels, without com.acme=debug"}) {
 		t.Errorf("without the raise, a reset is %+v, want the end of the raise to com.acme=debug in done", v)

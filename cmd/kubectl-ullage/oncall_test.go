@@ -84,7 +84,7 @@ func TestTheRolesOfPeopleOnCallAreWhatTheCommandsNeed(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(used)
 	if d := cmp.Diff(slices.Compact(used), want); d != "" {
-		t.Errorf("what the commands need (-), and what deploy/oncall.yaml grants (+):\n%s", d)
+		t.Errorf("the rights that the commands use (-) differ from those in deploy/oncall.yaml and withheld (+):\n%s", d)
 	}
 }
 

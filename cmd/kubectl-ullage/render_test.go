@@ -45,7 +45,7 @@ func TestALevelIsOneWord(t *testing.T) {
 	}
 }
 
-// FuzzStatus lets a sidecar answer anything: its output must be one row of the table, without control characters.
+// FuzzStatus lets a sidecar answer anything. Each table must show the answer as one row, without control characters.
 func FuzzStatus(f *testing.F) {
 	f.Add([]byte(`{"ready":true,"budgetBytes":-1,"headroomBytes":9,"lagSeconds":1e300,"levels":{"raise":{"selection":"a\tb\u009b"},"jvms":[{"applied":"x"}]}}`))
 	f.Add([]byte(`{"reason":"a\nb","levels":{"jvms":[{"pid":1,"error":"x\u001b"}],"errors":["x\u001b"],"annotations":[{"key":"ullage.dev/log","value":"…"}]}}`))
@@ -94,7 +94,7 @@ func FuzzPods(f *testing.F) {
 		for _, p := range pods {
 			for _, s := range (cluster{}).sidecars(p) {
 				if args := s.exec(s.statusArgs()...); !strings.HasPrefix(args[1], "pod/") || !sidecarName.MatchString(s.container.Name) {
-					t.Errorf("the arguments for container %q are %q, want pod/… as the second, and a sidecar's name of the container", s.container.Name, args)
+					t.Errorf("the arguments for container %q are %q, want pod/… as the second argument and a container with a sidecar's name", s.container.Name, args)
 				}
 				checkText(t, statusTable([]answer{{of: s}}, true))
 				s.setting("dest")

@@ -8,14 +8,14 @@ import (
 	"github.com/ullage/ullage/internal/jvm/plan"
 )
 
-// The plugin also runs on other systems, on which the sidecar's packages cannot be built. So it has the words of a
-// sidecar's status as texts.
+// The plugin also runs on systems on which the sidecar's packages cannot be built. So the plugin has its own copies of
+// the words in a sidecar's status, and the copies must match.
 func TestTheWordsOfASidecarsStatus(t *testing.T) {
 	if fromAnnotation != string(plan.FromAnnotation) || fromCommand != string(plan.FromCommand) {
 		t.Errorf("the causes are %q and %q, want %q and %q", fromAnnotation, fromCommand, plan.FromAnnotation, plan.FromCommand)
 	}
 	want := []string{string(attach.Refused), string(attach.NotPermitted), string(attach.TooOld)}
 	if !slices.Equal(hopeless, want) {
-		t.Errorf("kinds: %q, want %q", hopeless, want)
+		t.Errorf("the hopeless kinds are %q, want %q", hopeless, want)
 	}
 }

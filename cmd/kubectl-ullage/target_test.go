@@ -48,12 +48,12 @@ func TestOfAWorkloadTheOldestReadyPodWithASidecarIsTaken(t *testing.T) {
 		made("bare", 4*time.Hour, false, false, true),
 	}
 	if got := (cluster{}).best(pods, true).Metadata.Name; got != "bare" {
-		t.Errorf("of %d pods, for a command that prefers one without a sidecar: %s, want bare", len(pods), got)
+		t.Errorf("of %d pods, a command that prefers a pod without a sidecar takes %s, want bare", len(pods), got)
 	}
 	for _, want := range []string{"old", "young", "unready", "down", "bare"} {
 		got := cluster{}.best(pods, false).Metadata.Name
 		if got != want {
-			t.Fatalf("of %d pods: %s, want %s", len(pods), got, want)
+			t.Fatalf("of %d pods, best takes %s, want %s", len(pods), got, want)
 		}
 		var rest []pod
 		for _, p := range pods {

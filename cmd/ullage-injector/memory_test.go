@@ -42,7 +42,7 @@ func chartMemory(t *testing.T) int64 {
 // its webhook.
 func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	t.Helper()
-	// Not this binary under another name: under the race detector, it needs more memory.
+	// The test does not run its own binary, because the race detector makes that binary use more memory.
 	program, err := lab.Build(t.TempDir(), "ullage-injector")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	var log output
 	cmd = exec.Command(program, append([]string{"serve"}, serveArgs(t)...)...)
 	cmd.Stderr = &log
-	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", limit/10*9)) // as from the cgroup
+	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", limit/10*9)) // as the program would set it for its cgroup
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func start(t *testing.T, limit int64) (cmd *exec.Cmd, url string) {
 	return cmd, url
 }
 
-// Any program in a cluster's network can post reviews. A tenant can create pods, which the API server posts.
+// Any program in a cluster's network can post reviews. A tenant can create pods, for which the API server posts reviews.
 func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 	limit := chartMemory(t)
 	cmd, url := start(t, limit)
@@ -76,7 +76,7 @@ func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 	list := func(begin, element string, n int, end string) string {
 		return fmt.Sprintf(review, begin+strings.Repeat(element+",", n-1)+element+end)
 	}
-	// 100 is for the elements around the list.
+	// An accepted review has at most 20,000 elements; 100 of them are left for the elements around the list.
 	const most = 20_000 - 100
 	for _, c := range []struct {
 		name, text string
@@ -111,7 +111,7 @@ func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 		most := residentMiB(t, cmd.Process.Pid)
 		t.Logf("%s: %.0f MiB at most so far", c.name, most)
 		if most > float64(limit>>20) {
-			t.Fatalf("%d times %s: the injector took %.0f MiB, the chart's limit is %d MiB", c.together, c.name, most, limit>>20)
+			t.Fatalf("%d times %s: the injector took %.0f MiB, want at most the chart's limit, %d MiB", c.together, c.name, most, limit>>20)
 		}
 	}
 }

@@ -31,7 +31,7 @@ import (
 // output is the output so far of a running command.
 type output struct{ lab.Journal }
 
-// wait waits for the pattern in the output. It returns the text in the first brackets of the pattern.
+// wait waits for the pattern in the output. It returns the text of the pattern's first group.
 func (o *output) wait(t testing.TB, pattern string) string {
 	t.Helper()
 	for end := time.Now().Add(lab.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -157,7 +157,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
-		t.Errorf("the linter says about %s: %s; want no problem", p.Metric, p.Text)
+		t.Errorf("the linter reports for %s: %s; want no problem", p.Metric, p.Text)
 	}
 	for _, name := range []string{"events_total", "reviews_total", "certificate_expiry_timestamp_seconds", "build_info"} {
 		if !strings.Contains(string(text), "# TYPE ullage_injector_"+name+" ") {
@@ -193,7 +193,7 @@ func TestServeFailsWhereItCannotStart(t *testing.T) {
 		{"--webhook-listen", "webhook's listener"},
 	} {
 		var log output
-		args := append(serveArgs(t), c.args, "192.0.2.1:1") // an address that no program listens at
+		args := append(serveArgs(t), c.args, "192.0.2.1:1") // an address at which no program can listen
 		code := serveCmd(t.Context(), args, cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: os.LookupEnv})
 		if code != cli.Failure || !strings.Contains(log.String(), c.says) {
 			t.Errorf("%s: the exit status is %d, want %d and %q in the log:\n%s", c.args, code, cli.Failure, c.says, &log)
@@ -234,7 +234,7 @@ func BenchmarkServe(b *testing.B) {
 		time.Sleep(time.Until(due))
 		work.Go(func() {
 			if patch, err := postReview(c, url, review); err != nil || len(patch) == 0 {
-				b.Errorf("the patch is %s, error %v, want some", patch, err)
+				b.Errorf("the patch is %s, error %v; want a patch and no error", patch, err)
 			}
 			took[i] = time.Since(due)
 		})

@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// A container may be told to end while it waits for a fetch. The fetch then had less time than
-// --hold grants.
+// A container may be told to stop while it waits for a fetch. The fetch then had less time than
+// --hold grants, so the error must not say that the fetch was late.
 func TestAnEndWhileAFetchIsAwaitedIsNotALateFetch(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "copy")
 	if err := os.Mkdir(dest, 0o700); err != nil {
@@ -36,7 +36,7 @@ func TestAnEndWhileAFetchIsAwaitedIsNotALateFetch(t *testing.T) {
 	}
 }
 
-// A fetch may ask for the end before the process that adopts has begun to look for such a mark.
+// A fetch may ask for the end of the adoption before the adopting process has begun to look for such a request.
 func TestAFetchThatComesBeforeTheAdoptionEndsIt(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "copy")
 	asks, stdin := io.Pipe()

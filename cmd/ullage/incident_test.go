@@ -16,7 +16,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// An archive of many lines takes no more memory than one of few, and is bounded itself.
+// Making an archive of many lines takes no more memory than making one of few lines, and the size of the archive is
+// bounded too.
 func TestTheMemoryForAnArchiveIsBounded(t *testing.T) {
 	const line = "[2026-11-20T16:45:%02d.000+0000][%d.000s][debug][gc,phases] GC(%d) a line of a log at level debug\n"
 	at := time.Date(2026, 11, 20, 16, 45, 0, 0, time.UTC)

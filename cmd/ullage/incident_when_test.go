@@ -29,7 +29,7 @@ func TestTheStopThatAnArchiveIsAbout(t *testing.T) {
 			got = int(p.At.Sub(begun).Seconds())
 		}
 		if got != c.want {
-			t.Errorf("%s: the stop is that %d s after the beginning, want %d (0: none)", name, got, c.want)
+			t.Errorf("%s: firstMet returned the stop %d s after the beginning, want the one at %d s (0: none)", name, got, c.want)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// keepsLevels runs a manager of the levels of a source, as in a sidecar. It returns the environment of a command in
-// the sidecar's container.
+// keepsLevels runs a manager of the log levels for a source, as a sidecar does. It returns the environment for a command
+// that runs in the sidecar's container.
 func keepsLevels(t *testing.T, source string) map[string]string {
 	t.Helper()
 	cfg := levels.DefaultConfig()

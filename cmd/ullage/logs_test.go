@@ -15,7 +15,8 @@ import (
 )
 
 // mkseg is a command for scripts. It adds a segment to a stream, with one
-// frame for each file or, for a file over a frame's bound, for each piece:
+// frame for each file. A file over a frame's bound is split into several
+// frames:
 //
 //	mkseg [-at TIME] [-compress FORMAT] DEST STREAM FILE...
 //
@@ -48,7 +49,7 @@ func makeSegment(cfg store.Config, at, dest, stream string, files []string) erro
 	}
 	defer durable.Close()
 	str := durable.Stream(stream)
-	if _, _, err := str.Recover(); err != nil { // what comes next is a new segment
+	if _, _, err := str.Recover(); err != nil { // Append then begins a new segment
 		return err
 	}
 	for _, file := range files {

@@ -55,7 +55,7 @@ func TestReferenceTables(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the tables of docs/reference.md are not those of the code; write them with: go test ./cmd/ullage -run ReferenceTables -update")
+		t.Fatal("the tables of docs/reference.md do not match the code; write them with: go test ./cmd/ullage -run ReferenceTables -update")
 	}
 	if err := os.WriteFile(reference, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ var descriptor = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*?)", (?:unit: 
 func metricsTable(t *testing.T) string {
 	reg := newRecorder()
 	s, _ := shipper(t, reg)
-	runUntilDrained(t, s) // those of the destination come with it, and go
+	runUntilDrained(t, s) // registers the destination's metrics and then unregisters them
 	var rows []string
 	for _, m := range reg.described(t) {
 		labels := ""
@@ -150,7 +150,7 @@ func (r *recorder) described(t *testing.T) (all []described) {
 		for d := range descs {
 			m := descriptor.FindStringSubmatch(d.String())
 			if m == nil {
-				t.Fatalf("cannot take apart %s", d)
+				t.Fatalf("cannot parse the description %s", d)
 			}
 			all = append(all, described{name: m[1], help: m[2], labels: strings.FieldsFunc(m[3], func(r rune) bool { return r == ',' }), of: c})
 		}
@@ -244,11 +244,11 @@ func TestReferenceHasEveryMetricOfARunningSidecar(t *testing.T) {
 		}
 	}
 	if !strings.Contains(metrics, "# TYPE ullage_segments gauge") {
-		t.Errorf("the destination's metrics are missing among the %d of a sidecar that ships", len(names))
+		t.Errorf("a sidecar that ships has %d metrics, want ullage_segments among them", len(names))
 	}
 }
 
-// metricsOfASidecar runs a sidecar until its metrics contain text. It returns them.
+// metricsOfASidecar runs a sidecar until its metrics contain text. It returns the metrics.
 func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -260,7 +260,7 @@ func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
 	}()
 	defer func() {
 		cancel()
-		out.Close() // the log has no reader any more
+		out.Close() // nothing reads the log any more
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -46,8 +46,8 @@ func podsBucket(t *testing.T, objects map[string]string) string {
 	return "s3://logs/prod?region=x&path-style=true&endpoint=" + s.URL
 }
 
-// A pod is compared by the marks of its sidecars if they are about all of its log, and otherwise by its log. Here, the
-// longest stop is 1 s by the marks and 2 s by the log.
+// A pod is compared by the marks of its sidecars if the marks cover its whole log, and otherwise by the log itself.
+// Here, the longest stop is 1 s according to the marks and 2 s according to the log.
 func TestPodsInABucketAreComparedByTheirMarks(t *testing.T) {
 	begin := time.Now().UTC().Add(-3 * time.Hour).Truncate(time.Minute)
 	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
@@ -74,8 +74,8 @@ func TestPodsInABucketAreComparedByTheirMarks(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		args []string
-		also map[string]string // objects
-		of   string            // the marks
+		also map[string]string // further objects in the bucket
+		of   string            // content of the stream of marks
 		want float64
 	}{
 		"by marks":                     {nil, nil, marks(0, 10, 20, 30), 1},

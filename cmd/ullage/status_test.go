@@ -160,7 +160,7 @@ func TestErrorsHaveAnAgeAndEnd(t *testing.T) {
 		"none":                           {},
 		"none lately, 3 since the start": {Count: 3},
 		"3 at the destination, last 1m40s ago: full": {Count: 3, Last: "full", LastAt: started.Add(500 * time.Second)},
-		"3 at the destination, last: full":           {Count: 3, Last: "full"}, // of an earlier version
+		"3 at the destination, last: full":           {Count: 3, Last: "full"}, // from a sidecar of an earlier version
 	} {
 		if got := destErrors(admin.Status{Started: started, UptimeSeconds: 600, DestinationErrors: e}); got != want {
 			t.Errorf("%+v: %q, want %q", e, got, want)

@@ -47,7 +47,7 @@ func run(t *testing.T, args ...string) map[string][]byte {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(out)); len(entries) != 1 {
-		t.Errorf("want only the archive to be left: %v", entries)
+		t.Errorf("the directory has %v, want only the archive", entries)
 	}
 	data, err := os.ReadFile(out)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestSameInputGivesSameBytes(t *testing.T) {
 		archives[i] = run(t, append(args, dir+"/{arch}/prog=/prog", dir+"/root=/")...)[""]
 	}
 	if !bytes.Equal(archives[0], archives[1]) {
-		t.Error("two builds differ")
+		t.Error("two builds of the same input differ, want the same bytes")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestSourceThatIsNoFile(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", source, err, want)
 		}
 		if entries, _ := os.ReadDir(filepath.Dir(out)); len(entries) != 0 {
-			t.Errorf("want nothing to be left: %v", entries)
+			t.Errorf("the directory has %v, want nothing", entries)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// changes writes the section of the changelog: a line for each commit since the last
-// version, newest first. If there is no earlier version, it has all commits.
+// changes writes this version's section of the changelog: a line for each commit since the
+// last version, newest first. If there is no earlier version, the section lists all commits.
 func (r *release) changes(ctx context.Context) error {
 	commits, title := "HEAD", "all commits"
 	if last, err := r.git(ctx, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"); err == nil {

@@ -22,8 +22,8 @@ func TestTheChartNamesItsRegistryAndVersion(t *testing.T) {
 	}
 }
 
-// With a real helm, the line that push prints takes the chart from the registry. Without
-// any value, the chart names the images there.
+// A real helm runs the line that push prints and takes the chart from the registry. Although
+// no value is set, the chart names the images in that registry.
 func TestTheInstallLineNeedsNoValue(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
@@ -46,7 +46,7 @@ func TestTheInstallLineNeedsNoValue(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	for _, image := range []string{team + "/ullage-injector:" + version, team + "/ullage:" + version} {
 		if err != nil || !strings.Contains(string(out), image) {
-			t.Errorf("%s gives no %s: %v\n%.2000s", line, image, err, out)
+			t.Errorf("the output of %s lacks %s, error %v:\n%.2000s", line, image, err, out)
 		}
 	}
 }

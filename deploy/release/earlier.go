@@ -10,8 +10,8 @@ import (
 )
 
 // earlier returns the files of the release in out, with its checksums last. It returns an
-// error if out has any other file: only the files that the checksums list belong to a
-// release.
+// error if out has any other file: a release consists only of the files that are listed in
+// its checksums.
 func earlier(out string) ([]string, error) {
 	if out == "" {
 		return nil, errors.New("--out is missing: name the directory to write")
@@ -43,8 +43,8 @@ func isChecksums(name string) bool {
 	return strings.HasPrefix(name, "ullage_") && strings.HasSuffix(name, checksumsSuffix)
 }
 
-// listedIn returns the names that the checksum files in out list, and the names of these
-// files.
+// listedIn returns the names of the checksum files in out and the names of the files that
+// are listed in them.
 func listedIn(out string, entries []fs.DirEntry) (map[string]bool, error) {
 	listed := map[string]bool{}
 	for _, e := range entries {

@@ -35,7 +35,7 @@ func TestUsageErrors(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(full, "thesis.tex")); errors.Is(err, os.ErrNotExist) {
-		t.Error("the earlier content of the directory is gone")
+		t.Error("the earlier content of the directory is gone, want it kept")
 	}
 }
 
@@ -76,7 +76,7 @@ func TestOnlyAReleaseIsReplaced(t *testing.T) {
 				}
 			}
 			if _, err := os.Stat(filepath.Join(dir, "elsewhere")); err != nil {
-				t.Errorf("a file outside is gone: %v", err)
+				t.Errorf("a file outside the release is gone: %v, want it kept", err)
 			}
 		})
 	}

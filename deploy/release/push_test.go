@@ -43,7 +43,7 @@ func TestWhatWasPushedIsPulled(t *testing.T) {
 			}
 			binary := programOf(t, image, program)
 			if f, err := elf.NewFile(bytes.NewReader(binary)); err != nil {
-				t.Errorf("%s for %s is no program: %v", program, arch, err)
+				t.Errorf("%s for %s is not an ELF executable: %v", program, arch, err)
 			} else if f.Machine != machine {
 				t.Errorf("%s for %s has a program for %v, want one for %v", program, arch, f.Machine, machine)
 			}
@@ -88,7 +88,7 @@ func parse(t *testing.T, tag string) name.Reference {
 	return ref
 }
 
-// programOf returns the entry point of an image.
+// programOf returns the content of the executable that is the image's entry point.
 func programOf(t *testing.T, image v1.Image, program string) []byte {
 	t.Helper()
 	config, err := image.ConfigFile()
@@ -96,7 +96,7 @@ func programOf(t *testing.T, image v1.Image, program string) []byte {
 		t.Fatal(err)
 	}
 	if got, want := strings.Join(config.Config.Entrypoint, " "), "/usr/local/bin/"+program; got != want || config.Config.User != "65532:65532" {
-		t.Errorf("the image runs %s as %s, want %s", got, config.Config.User, want)
+		t.Errorf("the image runs %s as the user %s, want %s as 65532:65532", got, config.Config.User, want)
 	}
 	layers, err := image.Layers()
 	if err != nil {

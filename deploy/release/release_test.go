@@ -48,7 +48,7 @@ func releaseFiles(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); len(left) != 1 {
-		t.Errorf("want only the release to be left: %q", left)
+		t.Errorf("the directory has %q, want only the release", left)
 	}
 	files := map[string][]byte{}
 	entries, err := os.ReadDir(out)
@@ -65,8 +65,8 @@ func releaseFiles(t *testing.T) map[string][]byte {
 	return files
 }
 
-// A release has the files that the documents promise. A second one, made elsewhere, has the
-// same bytes.
+// A release has the files that the documentation promises. A second release, made elsewhere,
+// has the same bytes.
 func TestRelease(t *testing.T) {
 	files := releaseFiles(t)
 	linux, windows := "_"+version+"_linux_"+runtime.GOARCH+".tar.gz", "_"+version+"_windows_amd64.zip"
@@ -167,7 +167,7 @@ func checkChart(t *testing.T, archive []byte, registry string) {
 	checkRegistryOf(t, entries["ullage/values.yaml"], registry)
 	for _, name := range []string{"values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {
 		if want, err := os.ReadFile(filepath.Join("../..", chartDir, name)); err != nil || !bytes.Equal(entries["ullage/"+name], want) {
-			t.Errorf("the chart has a different %s: %v", name, err)
+			t.Errorf("the %s of the chart differs from that of the checkout: %v", name, err)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func checkSums(t *testing.T, files map[string][]byte) {
 	for _, line := range lines {
 		digest, name, _ := strings.Cut(line, "  ")
 		if digest != sum(files[name]) {
-			t.Errorf("%s does not have the checksum %s", name, digest)
+			t.Errorf("%s is listed with the checksum %s, want that of the file", name, digest)
 		}
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// released pushes both images, for this machine's platform, and the chart to the test's own
-// registry. It returns the name of the registry, and a directory with the files that sign
-// reads.
+// released pushes both images, for this machine's architecture and for s390x, and the chart
+// to the test's own registry. It returns the name of the registry, and a directory with the
+// files that sign reads.
 func released(t *testing.T) (src source, team, dir string) {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -82,7 +82,7 @@ func TestSignNamesWhatWasPushedByDigest(t *testing.T) {
 		"sign-blob --yes --bundle " + sums + ".sigstore.json " + sums,
 	} {
 		if !strings.Contains(string(text), line+"\n") {
-			t.Errorf("cosign was not called with %q, but\n%s", line, text)
+			t.Errorf("want a call of cosign with %q; got the calls\n%s", line, text)
 		}
 	}
 }

@@ -31,7 +31,7 @@ type source struct {
 	date     time.Time // of the commit, or SOURCE_DATE_EPOCH
 	progress io.Writer
 
-	// Only of a release: the registry that the chart names, and the builder.
+	// Set only for a release: the registry that the chart names, and the builder.
 	registry, builder string
 }
 

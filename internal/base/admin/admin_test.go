@@ -141,7 +141,7 @@ func TestStatusRoundTrips(t *testing.T) {
 		t.Errorf("the status is %+v; want 1 stream, 3 omitted, 2 ignored symlinks, a backlog of 42 bytes and the start %v", got, want.Started)
 	}
 	if strings.Contains(body, "lastCommit") {
-		t.Error("a commit that never happened has a time")
+		t.Error("the status has lastCommit, want none before the first commit")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestABrokenCollectorHidesNothingElseAndIsLoggedOnce(t *testing.T) {
 		}
 	}
 	if log := r.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "cannot collect") {
-		t.Errorf("want one line in the log, got %q", log)
+		t.Errorf("the log has %q, want one line with the collector's error", log)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestATakenPortIsTriedAgain(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the server does not use the address that is free again: ", err)
+			t.Fatal("the server does not answer at the address, which is free again: ", err)
 		}
 	}
 	cancel()
@@ -235,7 +235,7 @@ func TestAnAddressThatCannotBeHadIsAnErrorAtTheStart(t *testing.T) {
 func TestOffListensNowhere(t *testing.T) {
 	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler))
 	if err != nil || s.Addr() != nil {
-		t.Fatalf("address %v, error %v, want nil", s.Addr(), err)
+		t.Fatalf("the address is %v, error %v; want neither", s.Addr(), err)
 	}
 	ends(t, s)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// If another directory replaces the destination, its address replaces the old one.
+// When another directory becomes the destination, the server listens at that directory's address instead of the old one.
 func TestProcessesOfTheMachineAskWithoutAPort(t *testing.T) {
 	first, second := "@"+t.TempDir(), "@"+t.TempDir()
 	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), Answers{Status: func() any { return Status{Version: "1"} }}, slog.New(slog.DiscardHandler))

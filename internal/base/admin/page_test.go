@@ -34,13 +34,13 @@ func (r *rig) browse(t *testing.T, path string) (int, string, http.Header) {
 	return resp.StatusCode, string(body), resp.Header
 }
 
-// between returns the text between the only two tags of a name.
+// between returns the text of the page's only element with the given tag.
 func between(t *testing.T, page, tag string) string {
 	t.Helper()
 	_, rest, begins := strings.Cut(page, "<"+tag+">")
 	text, rest, ends := strings.Cut(rest, "</"+tag+">")
 	if !begins || !ends || strings.Contains(rest, "<"+tag) {
-		t.Fatalf("the page does not have one %s", tag)
+		t.Fatalf("the page does not have exactly one %s", tag)
 	}
 	return text
 }
@@ -54,7 +54,7 @@ func TestThePageRunsItsOwnScriptAndNoOther(t *testing.T) {
 	const most = 60 << 10
 	t.Logf("the page has %d bytes, %d at most", len(body), most)
 	if len(body) > most {
-		t.Errorf("the page has %d bytes, more than %d", len(body), most)
+		t.Errorf("the page has %d bytes, want at most %d", len(body), most)
 	}
 	policy := header.Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {

@@ -40,7 +40,7 @@ func TestAClientThatNeverFinishesItsHeaderIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, c); err != nil {
-		t.Errorf("the connection is still open: %v", err)
+		t.Errorf("the connection is still open: %v, want it closed", err)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestAStrangerCannotWriteToTheLog(t *testing.T) {
 		}
 	}
 	if err := r.stop(); err != nil || r.log.String() != "" {
-		t.Errorf("Run: %v, log %q, want nothing", err, r.log)
+		t.Errorf("Run returned %v, and the log has %q; want no error and an empty log", err, r.log)
 	}
 }
 
@@ -91,8 +91,8 @@ func startBig(t *testing.T) *rig {
 }
 
 // A client that never reads fills its receive window, and the answer then waits
-// in the handler. The client must not delay others, nor the end of Run by more
-// than the deadline.
+// in the handler. The client must neither delay other clients nor delay the end
+// of Run beyond the deadline.
 func TestAClientThatNeverReadsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	r := startBig(t)
@@ -141,7 +141,7 @@ func TestRunEndsWhenTheListenerFails(t *testing.T) {
 	}
 }
 
-// A sidecar that cannot be reached has accepted no connection.
+// If no connection was made, the error must not say that the sidecar received the request.
 func TestADialThatTimesOutIsNotTakenForARequest(t *testing.T) {
 	t.Parallel()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -167,12 +167,12 @@ func TestADialThatTimesOutIsNotTakenForARequest(t *testing.T) {
 	}
 	_, _, err = Client{Addr: addr, Timeout: 200 * time.Millisecond}.Status(t.Context())
 	if err == nil || !strings.HasPrefix(err.Error(), addr+" did not accept a connection within 200ms: ") {
-		t.Errorf("%v, want that no connection was made", err)
+		t.Errorf("the error is %v, want one that says that no connection was accepted", err)
 	}
 }
 
-// Clients that stay connected must not use up the probes' connections or the sidecar's descriptors. Some send a request, some send nothing, some send half a
-// request.
+// Clients that stay connected must not use up the connections that probes need, or the sidecar's descriptors. Some
+// clients send a request, some send nothing, and some send half a request.
 func TestStrangersWhoStayLockNobodyOut(t *testing.T) {
 	r := start(t, nil, nil)
 	before := openFiles(t)
@@ -213,6 +213,6 @@ func TestSlowScrapersAreFew(t *testing.T) {
 		}
 	}
 	if got := scrape(t, r, "HEAD"); got != "HTTP/1.1 503" {
-		t.Errorf("%q with %d scrapers that do not read, want 503", got, maxScrapes)
+		t.Errorf("a scraper gets %q while %d others do not read, want 503", got, maxScrapes)
 	}
 }

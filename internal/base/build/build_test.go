@@ -33,7 +33,7 @@ func TestStampsOfTheGoCommand(t *testing.T) {
 	}
 }
 
-// The linker ignores a variable that does not exist, so the test links a program and asks it.
+// The linker ignores a variable that does not exist, so the test links a program that prints what was set.
 func TestStampsOfTheLinker(t *testing.T) {
 	for name, tc := range map[string]struct{ ldflags, revision, date string }{
 		"told":            {"-X github.com/ullage/ullage/internal/base/build.revision=abc -X github.com/ullage/ullage/internal/base/build.committed=1795193111", "abc", "2026-11-20T16:45:11Z"},

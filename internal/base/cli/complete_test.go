@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// completed is a program with one command of each kind. As a process, it answers the scripts of
-// shells.
+// completed is a program with one command of each kind. Run as a process, it answers the
+// completion scripts of the shells.
 func completed() Program {
 	return Program{
 		About: "prog is a test.\n",
@@ -116,7 +116,8 @@ func completing(t *testing.T, shell, script string) []string {
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
-// sameLines compares what a shell offers for the words of each line, written as "words: candidates".
+// sameLines compares lines of the form "words: candidates", where the candidates are what a shell offers
+// after the words.
 func sameLines(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -126,8 +127,8 @@ func sameLines(t *testing.T, got []string, want ...string) {
 
 func TestBashCompletes(t *testing.T) {
 	t.Parallel()
-	// bash itself sets these variables from a line. It calls compopt only while it
-	// completes.
+	// The script sets the variables that bash would set from a command line. It replaces
+	// compopt, which works only during a completion.
 	got := completing(t, "bash", `
 source <(prog completion bash)
 compopt() { added="+$2"; }

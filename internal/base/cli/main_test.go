@@ -105,7 +105,7 @@ func TestHelpThatCannotBePrintedFails(t *testing.T) {
 // asMain turns the test's binary into a program that, after a signal, drains until its stdin ends.
 const asMain = "ULLAGE_TEST_MAIN"
 
-// asProgram makes the test's binary the program of completed.
+// asProgram turns the test's binary into the program that completed returns.
 const asProgram = "ULLAGE_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -146,7 +146,7 @@ func draining(t *testing.T, first os.Signal) (p *exec.Cmd, stdin io.Closer) {
 	said := bufio.NewScanner(stdout)
 	for _, want := range []string{"prog [a b]", "draining"} {
 		if !said.Scan() || said.Text() != want {
-			t.Fatalf("said %q, want %q", said.Text(), want)
+			t.Fatalf("the program printed %q, want %q", said.Text(), want)
 		}
 		if want != "draining" {
 			if err := p.Process.Signal(first); err != nil {

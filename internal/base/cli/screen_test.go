@@ -49,12 +49,12 @@ func TestOnlyATerminalIsAScreen(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	if NewScreen(file) != nil || NewScreen(w) != nil || NewScreen(&bytes.Buffer{}) != nil {
-		t.Error("bytes for a program are changed")
+		t.Error("NewScreen returned a Screen for a file, a pipe or a buffer, want nil")
 	}
 	if terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err == nil {
 		defer terminal.Close()
 		if NewScreen(terminal) == nil {
-			t.Error("a terminal is not recognized")
+			t.Error("NewScreen returned nil for a terminal, want a Screen")
 		}
 	}
 }

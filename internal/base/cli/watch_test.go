@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// watched returns the output of a watch that gets one of these answers at each look. An empty answer represents an error.
+// watched returns the output of a watch that gets the next of the answers at each look. An empty answer represents an
+// error.
 func watched(t *testing.T, answers ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

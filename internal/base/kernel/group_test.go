@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// put writes files below a root: name and text in turn.
+// put writes files below a root. The argument files has the name and the text of each file, in turn.
 func put(t *testing.T, root string, files ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(files); i += 2 {
@@ -63,7 +63,7 @@ func TestTheMemoryOfAControlGroup(t *testing.T) {
 			}
 			defer g.Close()
 			if m, ok := g.Memory(); !ok || !c.seen || m != c.want {
-				t.Errorf("%+v, %v; want %+v, %v", m, ok, c.want, c.seen)
+				t.Errorf("Memory returned %+v, %v; want %+v, %v", m, ok, c.want, c.seen)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestAControlGroupThatIsGoneHasNoCounters(t *testing.T) {
 	}
 }
 
-// An application may put anything where a container has its cgroup.
+// An application may put anything in place of the files of its container's cgroup, and a read must not wait for it.
 func TestAFileThatIsNoneIsNotWaitedFor(t *testing.T) {
 	root := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(root, "fifo"), 0o600); err != nil {

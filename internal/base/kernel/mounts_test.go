@@ -41,6 +41,6 @@ func TestTheDeviceOfADirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if is := kernel.DeviceOf(own, t.TempDir()); is == "" {
-		t.Error("no mount of this process has an existing directory")
+		t.Error("DeviceOf found no device for an existing directory, want one")
 	}
 }

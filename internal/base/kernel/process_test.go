@@ -33,10 +33,10 @@ func becomes(t *testing.T, pid int, want State) {
 
 func TestStatesOfAProcess(t *testing.T) {
 	if StateOf(os.Getpid()) != Running {
-		t.Error("this process is not running")
+		t.Error("the state of this process is not Running")
 	}
 	if StateOf(1<<22+1) != Dying {
-		t.Error("a process that does not exist is not dying")
+		t.Error("the state of a process that does not exist is not Dying")
 	}
 	cmd := child(t)
 	for _, step := range []struct {
@@ -52,7 +52,7 @@ func TestStatesOfAProcess(t *testing.T) {
 	becomes(t, cmd.Process.Pid, Dying) // it is gone
 }
 
-// The kernel can show the threads of a killed process in these states while it ends.
+// While a killed process ends, the kernel can show its threads in these states.
 func TestStateOfAThread(t *testing.T) {
 	stat := func(state, flags, pending string) string {
 		return "7 (a) S (b) " + state + " 1 7 7 0 -1 " + flags + strings.Repeat(" 0", 21) + " " + pending + strings.Repeat(" 0", 21) + "\n"

@@ -35,7 +35,7 @@ func useUpDescriptors(t *testing.T) {
 		}
 	})
 	if _, err := open(time.Hour, false); !errors.Is(err, syscall.EMFILE) {
-		t.Fatalf("a descriptor was opened: %v, want EMFILE", err)
+		t.Fatalf("opening a descriptor gave the error %v, want EMFILE", err)
 	}
 }
 
@@ -48,11 +48,11 @@ func TestATimerEndsOnceForEachReset(t *testing.T) {
 			defer timer.Stop()
 			for range 3 {
 				if lasted := (<-timer.C).Sub(began); lasted < 5*time.Millisecond {
-					t.Fatalf("5 ms ended after %v, want at least 5 ms", lasted)
+					t.Fatalf("a timer of 5 ms ended after %v, want at least 5 ms", lasted)
 				}
 				select {
 				case <-timer.C:
-					t.Fatal("the timer ended twice")
+					t.Fatal("the timer ended twice, want once")
 				case <-time.After(20 * time.Millisecond):
 				}
 				began = time.Now()
@@ -96,10 +96,10 @@ func TestATickerTicksUntilItIsStopped(t *testing.T) {
 			}
 			select {
 			case <-ticker.C:
-				t.Fatal("a stopped ticker ticks")
+				t.Fatal("a stopped ticker ticked, want no tick")
 			case <-time.After(20 * time.Millisecond):
 			}
-			ticker.Reset(time.Millisecond) // must not set another timer that has its descriptor now
+			ticker.Reset(time.Millisecond) // must not set a timer that now has the ticker's former descriptor
 			ticker.Stop()
 		})
 	}

@@ -78,7 +78,7 @@ func TestJSONEscapesWhatATerminalObeys(t *testing.T) {
 		}
 		var before, after any
 		if json.Unmarshal([]byte(text), &before) != nil || json.Unmarshal([]byte(got), &after) != nil || !reflect.DeepEqual(before, after) {
-			t.Errorf("JSON(%q) means %v, not %v", text, after, before)
+			t.Errorf("the output of JSON(%q) decodes to %v, want %v", text, after, before)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func FuzzText(f *testing.F) {
 	f.Add(strings.Repeat("ü\xff", 99), 64)
 	f.Add("\U000e0001\u200b…", 3)
 	f.Fuzz(func(t *testing.T, s string, limit int) {
-		limit = len(mark) + int(uint16(limit)) // as callers have it
+		limit = len(mark) + int(uint16(limit)) // as in all calls, at least the mark fits
 		for name, of := range map[string]func(string, int) string{
 			"Text": Text, "Escaped": Escaped, "Line": func(s string, _ int) string { return Line(s) },
 		} {

@@ -29,6 +29,6 @@ func TestNearest(t *testing.T) {
 		}
 	}
 	if got := Nearest("dog", []string{"log", "fog"}); got != "log" {
-		t.Errorf("of two equally near words it is %q, want the first", got)
+		t.Errorf("of two equally near words, Nearest returned %q, want the first", got)
 	}
 }

@@ -203,9 +203,9 @@ func TestMisspeltVariables(t *testing.T) {
 		name, _, _ := strings.Cut(variable, "=")
 		switch {
 		case want == "" && got != nil:
-			t.Errorf("%s: %v, want nothing", variable, got)
+			t.Errorf("%s: the error is %v, want none", variable, got)
 		case want != "" && (got == nil || got.Error() != name+" is not a setting and is ignored; did you mean "+want+"?"):
-			t.Errorf("%s: %v, want a question about %s", variable, got, want)
+			t.Errorf("%s: the error is %v, want one that asks whether %s was meant", variable, got, want)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// claimAndHold claims a source until it owns it, reports that, and holds the source until its input ends, without a sign of life.
+// claimAndHold repeats its claim until it owns the source, prints a line that says so, and then holds the source until
+// stdin ends. It gives no sign of life.
 func claimAndHold(source string) error {
 	root, err := os.Open(source)
 	if err != nil {
@@ -82,12 +83,12 @@ func startProgram(t *testing.T, path, source string) *other {
 	return &other{cmd, stdin, bufio.NewReader(stdout)}
 }
 
-// owns waits until the process owns the source, and returns whose lock was ignored and why.
+// owns waits until the process owns the source. It returns whose lock the process ignored, and why.
 func (o *other) owns(t *testing.T) (ousted string) {
 	t.Helper()
 	line, err := o.said.ReadString('\n')
 	if _, scanned := fmt.Sscanf(line, "owner %q <nil>\n", &ousted); err != nil || scanned != nil {
-		t.Fatalf("the process printed %q, error %v, want nil", line, err)
+		t.Fatalf("the process printed %q, error %v; want that it is the owner, and no error", line, err)
 	}
 	return ousted
 }
@@ -157,8 +158,8 @@ func TestTheNextClaimantWaitsForTheOwnersEnd(t *testing.T) {
 	}
 }
 
-// Any process that holds the lock, even one of the application, delays a sidecar for ownerPatience. After that its lock is ignored, and the next claimant waits
-// for us.
+// Any process that holds the lock, even one of the application, delays a sidecar for ownerPatience. After that, the
+// sidecar ignores the lock and becomes the owner, and the next claimant waits for the sidecar.
 func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	source := t.TempDir()
 	mute := startOther(t, source)
@@ -168,11 +169,11 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	for _, silent := range []time.Duration{0, 0, ownerPatience / 2} { // as if this much time had passed
 		c.silent = silent
 		if _, err := c.Claim(dir); !errors.Is(err, ErrOwned) {
-			t.Fatalf("after %s, want ErrOwned: %v", silent, err)
+			t.Fatalf("after %s of silence, want ErrOwned; got %v", silent, err)
 		}
 	}
 	path := filepath.Join(dir.Name(), ownerName)
-	now := time.Now().Add(-time.Hour) // the clocks of the two need not agree
+	now := time.Now().Add(-time.Hour) // the clocks of the two processes need not agree
 	if err := os.Chtimes(path, now, now); err != nil {
 		t.Fatal(err)
 	}
@@ -187,16 +188,16 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	}
 	defer o.Close()
 	third := startOther(t, source)
-	time.Sleep(50 * time.Millisecond) // so that it has claimed; it must not succeed yet, even if it is slow
+	time.Sleep(50 * time.Millisecond) // time for its first claim, which must not succeed, even if it comes late
 	mute.signal(t, syscall.SIGKILL)
 	_ = mute.Wait()
 	if !o.Named() {
-		t.Error("the third did not wait")
+		t.Error("the owner's file has lost its name, want the third process to wait")
 	}
 	o.Close()
 	// The third process may have seen the first lock as its holder died, and the second lock while it was free.
 	if got, dying := third.owns(t), fmt.Sprintf("process %d is dying", mute.Process.Pid); got != "" && got != dying {
-		t.Errorf("the third ousted %q, want \"\" or %q", got, dying)
+		t.Errorf("the third process ousted %q, want \"\" or %q", got, dying)
 	}
 }
 
@@ -308,14 +309,14 @@ func TestBeatIsASignOfLife(t *testing.T) {
 		t.Errorf("the owner's file is %v, error %v; want one that was modified within the last minute", info, err)
 	}
 	if !o.Named() {
-		t.Error("the file has lost its name")
+		t.Error("after a beat, the owner's file has lost its name, want it named")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	o.Beat()
 	if o.Named() {
-		t.Error("a removed file has its name")
+		t.Error("the owner's file was removed, but Named is true, want false")
 	}
 }
 
@@ -359,7 +360,7 @@ func TestOfManyClaimantsOneIsTheOwner(t *testing.T) {
 		o := <-owner
 		select {
 		case <-owner:
-			t.Fatal("there are two owners")
+			t.Fatal("two processes own the source, want one")
 		case <-time.After(5 * time.Millisecond): // others have claimed by then
 		}
 		o.signal(t, syscall.SIGKILL)

@@ -33,7 +33,7 @@ func TestDirectoryIsMadeAndFoundAgain(t *testing.T) {
 		dir.Close()
 	}
 	if info, err := os.Stat(filepath.Join(src.Name(), Name)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the state directory is %v, error %v, want 0o700", info, err)
+		t.Errorf("the state directory is %v, error %v; want the mode 0o700 and no error", info, err)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestOnlyARegularFileWithOneNameIsOpened(t *testing.T) {
 			}
 			if f, err := OpenFile(dir, "own", unix.O_RDONLY); err == nil {
 				f.Close()
-				t.Error("OpenFile opened what the test put in the file's place")
+				t.Error("OpenFile opened what the test put in the file's place, want an error")
 			}
 		})
 	}

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process with write access replaces a file, or the directory, with something else. Opening the file must neither leave the directory nor block.
+// A process with write access can replace a file, or the directory, with something else. Opening the file must neither
+// leave the directory nor block.
 func TestOnlyARegularFileIsOpened(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

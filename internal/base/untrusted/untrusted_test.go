@@ -22,7 +22,7 @@ func TestTooManyElementsAreNotDecoded(t *testing.T) {
 	type large struct{ Fields [128]int }
 	var v []large
 	if err := Decode([]byte(`[{},{},{}]`), 2, &v); err != nil || len(v) != 3 {
-		t.Fatalf("at the bound: %d values, %v, want 3", len(v), err)
+		t.Fatalf("at the bound: %d values, error %v; want 3 and no error", len(v), err)
 	}
 	text := []byte("[" + strings.Repeat("{},", 100_000) + "{}]")
 	var before, after runtime.MemStats
@@ -30,6 +30,6 @@ func TestTooManyElementsAreNotDecoded(t *testing.T) {
 	err := Decode(text, 2, &v)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrElements) || len(v) != 3 || took > 1<<20 {
-		t.Errorf("100,001 values: %v, %d values are left, %d bytes were taken, want ErrElements, 3 in v and took at most 1 MiB", err, len(v), took)
+		t.Errorf("100,001 values: error %v, %d values in v, %d bytes allocated; want ErrElements, still 3 values, and at most 1 MiB", err, len(v), took)
 	}
 }

@@ -70,15 +70,15 @@ func TestANewcomerTakesThePlaceOfTheIdlest(t *testing.T) {
 		t.Fatal("an open connection was closed")
 	}
 	if !says(dial(t, addr)) {
-		t.Error("the newcomer is not served")
+		t.Error("the newcomer got no answer, want its byte back")
 	}
 	_ = conns[1].SetReadDeadline(time.Now().Add(lab.Patience))
 	if _, err := conns[1].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the idlest was not closed: %v", err)
+		t.Errorf("the idlest connection was not closed: its read returned %v", err)
 	}
 	for _, i := range []int{0, 2} {
 		if !says(conns[i]) {
-			t.Errorf("connection %d was closed, but was not the idlest", i)
+			t.Errorf("connection %d was closed, want only the idlest to be closed", i)
 		}
 	}
 }
@@ -101,9 +101,9 @@ func TestOneThatEndsMakesRoom(t *testing.T) {
 		accepted = append(accepted, c)
 	}
 	accepted[0].Close()
-	accepted[0].Close() // makes room once
+	accepted[0].Close() // must not make room a second time
 	if n := l.open.Len(); n != 1 {
-		t.Errorf("%d count as open, want 1", n)
+		t.Errorf("%d connections are open, want 1", n)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestNoMoreThanTheLimitAreEverOpen(t *testing.T) {
 		}
 		defer c.Close()
 		if n := l.open.Len(); n > most {
-			t.Fatalf("%d are open, want %d at most", n, most)
+			t.Fatalf("%d connections are open, want %d at most", n, most)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestARequestUnderWayGetsItsAnswer(t *testing.T) {
 	}
 	select {
 	case err := <-stopped:
-		t.Errorf("Stop did not wait: %v", err)
+		t.Errorf("Stop returned %v while a request was under way, want it to wait", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(release)
@@ -113,7 +113,7 @@ func TestClientsThatHoldTheirConnectionsAreCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s: still connected", name)
+			t.Errorf("%s: the client is still connected, want it cut off", name)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestAHandlerThatDoesNotReturnIsLeftBehind(t *testing.T) {
 	go func() { s.Wait(); close(waited) }()
 	select {
 	case <-waited:
-		t.Error("Wait did not wait for the handler")
+		t.Error("Wait returned before the handler, want it to wait")
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(release)

@@ -162,7 +162,7 @@ func checkProblems(t *testing.T, problems []Problem) {
 	}
 	for _, p := range problems {
 		if !strings.HasPrefix(p.Key, Prefix) || len(p.Key) > maxKey || len(p.Value) > maxValue || p.Text == "" || len(p.Text) > maxText+100 {
-			t.Errorf("got the problem %+v, want a key with %q, at most %d bytes of it, at most %d of value and 1 to %d of text", p, Prefix, maxKey, maxValue, maxText+100)
+			t.Errorf("got the problem %+v, want a key that begins with %q and has at most %d bytes, a value of at most %d bytes, and a text of 1 to %d", p, Prefix, maxKey, maxValue, maxText+100)
 		}
 		if all := p.Key + p.Value + p.Text; printable.Escaped(all, len(all)) != all {
 			t.Errorf("a problem is not printable: %q", all)

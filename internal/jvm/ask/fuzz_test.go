@@ -123,7 +123,7 @@ func FuzzParseTriggerRoundTrip(f *testing.F) {
 			return
 		}
 		if err != nil || got != want {
-			t.Errorf("%+v is written as %q and reads back as %+v, %v", want, want, got, err)
+			t.Errorf("%+v is written as %q and reads back as %+v, %v; want the same and no error", want, want, got, err)
 		}
 	})
 }

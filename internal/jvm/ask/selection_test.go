@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if !(Selection{}).IsZero() || (Selection{}).String() != "" {
-		t.Error("the zero value selects something")
+		t.Error("the zero Selection is not zero or has a text, want IsZero true and no text")
 	}
 }
 

@@ -76,7 +76,7 @@ func TestParseTriggerRefuses(t *testing.T) {
 func TestConditionsOfStops(t *testing.T) {
 	for text, good := range map[string]bool{"pause>1s": true, " pause > 500ms ": true, "io-stall": false, "pause>1s,warning": false, "": false, "pause": false, "puase>1s": false} {
 		if _, err := ParseStops(text); (err == nil) != good || err != nil && !strings.Contains(err.Error(), "write it like pause>500ms") {
-			t.Errorf("%q: error %v, want it accepted: %v, or how to write it", text, err, good)
+			t.Errorf("%q: error %v, want it accepted: %v, and otherwise an error that says how to write it", text, err, good)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func replying(text string) func(*testing.T, string) {
 // answering returns a server that checks each request byte by byte and answers it.
 func answering(answer func(net.Conn)) func(*testing.T, string) { return answeringTo(List(), answer) }
 
-// answeringTo is answering for requests of another command.
+// answeringTo is like answering, but for requests with another command.
 func answeringTo(cmd Command, answer func(net.Conn)) func(*testing.T, string) {
 	return func(t *testing.T, tmp string) {
 		l := listen(t, tmp, 1)
@@ -166,7 +166,7 @@ func TestWhateverIsInTheSocketsPlace(t *testing.T) {
 	}
 }
 
-// A dump is longer than other answers, and its beginning is worth having.
+// A dump is longer than other answers, and its beginning is useful even if the rest is missing.
 func TestDumpIsAsLongAsItsBound(t *testing.T) {
 	for _, cmd := range []Command{Threads(), Histogram(), Flags()} {
 		for _, n := range []int{1, maxReply, maxDump - 2, maxDump - 1} {
@@ -208,7 +208,7 @@ func TestTextOfAnyCommandButListIsARefusal(t *testing.T) {
 				if err != nil {
 					return
 				}
-				if _, err := io.ReadFull(conn, make([]byte, len(request(Rotate())))); err == nil { // not a connection that only looks for a listener
+				if _, err := io.ReadFull(conn, make([]byte, len(request(Rotate())))); err == nil { // a request, not the client's check that something listens
 					_, _ = io.WriteString(conn, c.reply)
 				}
 				conn.Close()
@@ -297,7 +297,7 @@ func TestJVMThatEndsInsteadOfAnswering(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if n, _ := conn.Read(make([]byte, 1)); n > 0 { // not a connection that only looks for a listener
+			if n, _ := conn.Read(make([]byte, 1)); n > 0 { // a request, not the client's check that something listens
 				l.Close()
 			}
 			conn.Close()

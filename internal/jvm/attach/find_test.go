@@ -40,7 +40,7 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 	c.cfg.PID = 10
 	if jvms, _ := c.Find(t.Context()); len(jvms) != 1 || jvms[0].PID != 10 {
-		t.Errorf("a search for process 10 found %v, want 1 in jvms and PID 10", jvms)
+		t.Errorf("a search for process 10 found %v, want only the JVM with this process ID", jvms)
 	}
 	c.cfg.PID = 11
 	if jvms, problems := c.Find(t.Context()); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NoJVM {
@@ -48,12 +48,12 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 	c.cfg.Mode = Off
 	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
-		t.Errorf("a search in mode off found %v, with the problems %v, want 0", jvms, problems)
+		t.Errorf("a search in mode off found %v, with the problems %v; want no JVM and no problem", jvms, problems)
 	}
 }
 
-// birthTick is longer than a tick of the clock for the birth times of files, which is up to 10 ms (CONFIG_HZ=100). Two
-// files created this far apart have different birth times.
+// birthTick is longer than a tick of the clock for the birth times of files. A tick is at most 10 ms (CONFIG_HZ=100).
+// Two files created this far apart have different birth times.
 const birthTick = 20 * time.Millisecond
 
 func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
@@ -71,7 +71,7 @@ func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "4 are not changed") {
-		t.Errorf(`the problems are %v, want 1 in problems and "4 are not changed" in it`, problems)
+		t.Errorf(`the problems are %v, want one, with "4 are not changed" in it`, problems)
 	}
 }
 
@@ -219,11 +219,11 @@ func TestParseStatus(t *testing.T) {
 	}
 	for _, key := range []string{"Uid", "Gid", "NSpid", "Threads", "SigCgt"} {
 		if _, err := parseStatus(strings.Replace(good, "\n"+key, "\nx", 1)); err == nil {
-			t.Errorf("there is no error without %s", key)
+			t.Errorf("without %s, parseStatus returned no error, want one", key)
 		}
 	}
 	if s, _ := parseStatus(strings.Replace(good, "04\n", "fb\n", 1)); s.catchesQuit {
-		t.Error("catchesQuit is set although the bit of SIGQUIT is the only one that is not set")
+		t.Error("catchesQuit is true, want false: of the lowest 8 bits, only that of SIGQUIT is not set")
 	}
 }
 
@@ -236,7 +236,7 @@ func TestConfig(t *testing.T) {
 	cfg.Flags(fs)
 	bad := settings.Parse(fs, []string{"--attach", "nonsense", "--jvm-tmp", "/jvm"}, func(string) (string, bool) { return "", false })
 	if len(bad) != 1 || !strings.Contains(bad[0].Error(), "use auto, shared-tmp, process-namespace or off") {
-		t.Errorf(`the errors are %v, want 1 in bad and "use auto, shared-tmp, process-namespace or off" in it`, bad)
+		t.Errorf(`the errors are %v, want one, with "use auto, shared-tmp, process-namespace or off" in it`, bad)
 	}
 	if cfg.Mode != Auto || cfg.Tmp != "/jvm" {
 		t.Errorf("the settings are %+v, want the mode %s and the directory /jvm", cfg, Auto)
@@ -265,7 +265,7 @@ func TestASocketWithTwoNamesIsOneJVM(t *testing.T) {
 	sockets(t, tmp, ".java_pid1")
 	must(t, os.Link(filepath.Join(tmp, ".java_pid1"), filepath.Join(tmp, ".java_pid2")))
 	if jvms, problems := New(testConfig(tmp), tmp).Find(t.Context()); len(jvms) != 1 || len(problems) > 0 {
-		t.Errorf("found %v, with the problems %v, want 1 in jvms and no problems", jvms, problems)
+		t.Errorf("found %v, with the problems %v; want one JVM and no problem", jvms, problems)
 	}
 }
 

@@ -15,7 +15,7 @@ func FuzzParseSelection(f *testing.F) {
 		s, err := ask.ParseSelection(text)
 		if err != nil {
 			if !s.IsZero() {
-				t.Fatalf("the selection is %q with the error %v, want none with an error", s, err)
+				t.Fatalf("the selection is %q and the error %v, want no selection with an error", s, err)
 			}
 			return
 		}
@@ -26,7 +26,7 @@ func FuzzParseSelection(f *testing.F) {
 		if again, err := ask.ParseSelection(got); err != nil || again != s {
 			t.Fatalf("%q is parsed as %q, error %v; want the same and no error", got, again, err)
 		}
-		// The selection must differ only in the level from a selection that a JVM lists.
+		// Each item must have the form of an item that a JVM lists after the level of all tag sets.
 		if err := checkListed("all=off,x=info," + strings.ReplaceAll(got, "all=", "y=")); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func TestGuardSwitchesOffWhatWouldKillTheJVM(t *testing.T) {
 		{"all=off,gc=info", "class+load=info", "class+load=info"},
 		{"all=off,gc=info", "class+load*=info", "class+load*=info"},
 		{"all=off,gc=info", "all=info,perf*=warning", "all=info,perf*=warning"},
-		{"all=info", "all=debug", "all=debug"}, // it was on at the start, so the counter exists
+		{"all=info", "all=debug", "all=debug"}, // perf+class+link was on at the start, so the JVM has its counter
 		{"all=off,gc=info", "", ""},
 	} {
 		if got := Guard(Output{Selection: c.own}, parsed(t, c.raise)); got.String() != c.want {
@@ -43,6 +43,6 @@ func TestOnlyAJVMWithoutTheTagSetIsAskedUnguarded(t *testing.T) {
 		}
 	}
 	if Unguarded(&Error{Kind: NoJVM, Text: "Invalid tag 'link'"}) {
-		t.Error("Unguarded is true although no JVM has answered")
+		t.Error("Unguarded is true although no JVM has answered, want false")
 	}
 }

@@ -96,7 +96,7 @@ func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *
 		os.Remove("/tmp/" + socketName(p.Process.Pid))
 	})
 	p.expect(t, "ready")
-	// A killed JVM with the same number leaves its socket, which may belong to another user.
+	// An earlier JVM with the same process ID that was killed has left its socket, which may belong to another user.
 	os.Remove("/tmp/" + socketName(p.Process.Pid))
 	return p
 }
@@ -104,7 +104,7 @@ func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *
 func (p *standin) expect(t *testing.T, want string) {
 	t.Helper()
 	if line, err := p.out.ReadString('\n'); err != nil || line != want+"\n" {
-		t.Fatalf("the process said %q, %v; want %q", line, err, want)
+		t.Fatalf("the process printed %q, error %v; want %q", line, err, want)
 	}
 }
 
@@ -122,7 +122,7 @@ func (p *standin) end(t *testing.T) int {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil {
-		t.Errorf("the process said %q at its end, want a number", line)
+		t.Errorf("the process printed %q at its end, want a number", line)
 	}
 	return n
 }
@@ -149,7 +149,7 @@ func needRoot(t *testing.T) {
 	lab.NeedsRoot(t, "it starts processes as other users or in other roots")
 }
 
-// testConfig looks only in tmp, with a short timeout.
+// testConfig returns a Config that searches only tmp, with a short timeout.
 func testConfig(tmp string) Config {
 	return Config{Mode: SharedTmp, Tmp: tmp, Timeout: 500 * time.Millisecond}
 }
@@ -182,7 +182,7 @@ func vacate(t *testing.T, tmp string, pid int) {
 }
 
 // find looks for JVMs. Other JVMs may run on the machine, and this process may lack access to them. So find leaves out
-// everything that the Client reports about processes that the test did not start.
+// the problems of kind NotPermitted about processes that the test did not start.
 func find(t *testing.T, c *Client, known ...string) ([]JVM, []error) {
 	t.Helper()
 	jvms, problems := c.Find(t.Context(), known...)

@@ -102,11 +102,11 @@ func complete(o *Output, options string) {
 
 func TestParseListOfLongSelections(t *testing.T) {
 	for _, c := range []struct{ reply, name, want string }{
-		// One item is missing at the end and one in the middle. The reply gives no indication of
-		// that.
+		// The first of these selections lacks an item at its end, the second one in the middle. The
+		// reply does not show that anything is missing.
 		{"list-jdk17.txt", "lost-last", "its selection has 255 bytes: JDK 17 lists 255 or more with parts missing"},
 		{"list-jdk17.txt", "lost-inside", "its selection has 266 bytes"},
-		// This list is complete, but the reply does not show that either.
+		// This selection is complete, but the reply does not show that either.
 		{"list-jdk17.txt", "whole", "its selection has 255 bytes"},
 		{"list-jdk17.txt", "joined", `item "liveness*=error=debug=stackmap*=info" of its selection is damaged`},
 		{"list-jdk17.txt", "tagless", `item "promotion*=trace=info" of its selection is damaged`},

@@ -62,7 +62,7 @@ func TestTriggerInTmpWhereTheWorkingDirectoryIsGone(t *testing.T) {
 	c := inProcesses(source)
 	list1(t, c, one(t, c))
 	if _, err := os.Lstat(fmt.Sprintf("/tmp/.attach_pid%d", p.Process.Pid)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the trigger file must be gone: %v", err)
+		t.Errorf("the look-up of the trigger file returned %v, want ErrNotExist", err)
 	}
 }
 
@@ -133,15 +133,15 @@ func TestProcessThatOnlyReadsTheLibraryIsNoJVM(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "MAP=read", "VM=none")
 	if jvms, problems := find(t, inProcesses(source)); len(jvms)+len(problems) != 0 {
-		t.Errorf("found %v, with the problems %v, want 0", jvms, problems)
+		t.Errorf("found %v, with the problems %v; want no JVM and no problem", jvms, problems)
 	}
 	if n := p.end(t); n != 0 {
 		t.Errorf("the process received SIGQUIT %d times, want none", n)
 	}
 }
 
-// A JVM that has closed its log, or whose log was removed, is still found for the process that
-// raised it.
+// A process that has raised a JVM still finds that JVM after the JVM closed its log or the log was
+// removed.
 func TestProcessThatIsKnownIsFoundWithoutALog(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
@@ -172,7 +172,7 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	p := start(t, nil, t.TempDir(), "LOG="+elsewhere+"/gc.log")
 	c := inProcesses(source)
 	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
-		t.Fatalf("found %v, with the problems %v, want 0", jvms, problems)
+		t.Fatalf("found %v, with the problems %v; want no JVM and no problem", jvms, problems)
 	}
 	c.cfg.PID = p.Process.Pid
 	list1(t, c, one(t, c))
@@ -181,7 +181,7 @@ func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
 	must(t, os.Link("/tmp/"+socketName(p.Process.Pid), filepath.Join(cfg.Tmp, socketName(p.Process.Pid))))
 	cfg.Mode = Auto
 	if jvms, problems := find(t, New(cfg, source)); len(jvms)+len(problems) != 0 {
-		t.Errorf("mode auto found %v, with the problems %v, want 0", jvms, problems)
+		t.Errorf("mode auto found %v, with the problems %v; want no JVM and no problem", jvms, problems)
 	}
 	if jvms, _ := find(t, New(cfg, elsewhere)); len(jvms) != 1 || jvms[0].host == 0 {
 		t.Errorf("mode auto found %v, want the process", jvms)
@@ -193,7 +193,7 @@ func TestProcessThatBecomesAJVM(t *testing.T) {
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "LATE=1")
 	c := inProcesses(source)
 	if jvms, problems := find(t, c); len(jvms)+len(problems) != 0 {
-		t.Fatalf("found %v, with the problems %v, want 0", jvms, problems)
+		t.Fatalf("found %v, with the problems %v; want no JVM and no problem", jvms, problems)
 	}
 	must(t, p.Process.Signal(unix.SIGUSR1))
 	p.expect(t, "mapped")
@@ -203,7 +203,7 @@ func TestProcessThatBecomesAJVM(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Error("the JVM is not found")
+	t.Error("the process has become a JVM, but was not found")
 }
 
 func TestProcessWhoseSocketIsThatOfAnother(t *testing.T) {
@@ -264,7 +264,7 @@ func TestProcessInItsOwnRootAndNamespace(t *testing.T) {
 		}
 	}
 	if inProcesses(outside).Ships(j, Output{Name: "file=/out/gc.log"}) {
-		t.Error("a link led out of the root")
+		t.Error("an output behind a link is reported as shipped, want false: the link must not lead out of the root")
 	}
 	cfg := testConfig(filepath.Join(root, "tmp"))
 	cfg.Mode = Auto

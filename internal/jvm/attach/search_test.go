@@ -8,7 +8,7 @@ import (
 )
 
 // Each step is a tick: "." is a tick without a change, "+" changes the surroundings, and "x" means
-// that a JVM has ended.
+// that a JVM has ended. "L" is a tick at which a look is due.
 func TestASearchLooksWhereAJVMMayBeNew(t *testing.T) {
 	const between = 5 * time.Second
 	calm := strings.Repeat(".", int(CalmInterval/between)-1)

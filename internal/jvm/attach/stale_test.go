@@ -41,7 +41,7 @@ func sockets(t *testing.T, tmp string, names ...string) {
 	}
 }
 
-// A socket without a listener was left behind by a killed JVM. However many there are, they are not listed as JVMs, not
+// A killed JVM leaves a socket without a listener. However many such sockets exist, they are not listed as JVMs, not
 // reported as problems, and do not hide a JVM, whether that JVM answers at once or has a full backlog.
 func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "busy": true} {
@@ -86,7 +86,7 @@ func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 	}
 }
 
-// If a JVM is found between bind and listen, the search waits for it.
+// If the search finds a JVM that has bound its socket but does not listen yet, the search waits for the JVM.
 func TestAJVMThatJustBeginsToListenIsNotStale(t *testing.T) {
 	tmp := t.TempDir()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -98,7 +98,7 @@ func TestAJVMThatJustBeginsToListenIsNotStale(t *testing.T) {
 	found := New(testConfig(tmp), tmp).Survey(t.Context())
 	must(t, <-listening)
 	if len(found.JVMs) != 1 || len(found.Stale) != 0 {
-		t.Errorf("found %+v, want 1 in JVMs and no Stale", found)
+		t.Errorf("found %+v, want one JVM and no stale socket", found)
 	}
 }
 
@@ -140,11 +140,11 @@ func TestALookThatIsGivenUpTakesNoJVMForStale(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if found := New(testConfig(tmp), tmp).Survey(ctx); len(found.Stale) != 0 || len(found.Problems) != 1 {
-		t.Errorf("found %+v, want no Stale and 1 in Problems", found)
+		t.Errorf("found %+v, want no stale socket and one problem", found)
 	}
 }
 
-// fill fills the backlog of a listener, which accepts no connection.
+// fill fills the backlog of a listener that accepts no connections.
 func fill(t *testing.T, l *net.UnixListener, path string) {
 	t.Helper()
 	raw, err := l.SyscallConn()

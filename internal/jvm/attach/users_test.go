@@ -52,7 +52,7 @@ func TestSocketsOfOtherUsers(t *testing.T) {
 				t.Fatalf("the client ended with %v and kind %q, want %q: %s", err, kind, c.want, text)
 			}
 			if c.want == NotPermitted && !strings.Contains(text, fmt.Sprint(c.server.uid)) {
-				t.Errorf("the text does not name the user: %s", text)
+				t.Errorf("the error does not name the user that listens: %s", text)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ func FuzzParseReply(f *testing.F) {
 			return
 		}
 		if !strings.HasSuffix(string(reply), "\n"+body) || len(reply)-len(body) > len("-2147483648\n") {
-			t.Errorf("the reply %q has the body %q, want all that follows a first line of a status", reply, body)
+			t.Errorf("the reply %q has the body %q, want everything after the first line, which is the status", reply, body)
 		}
 	})
 }
@@ -61,7 +61,7 @@ func FuzzProc(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stat, text, cmdline, environ string) {
 		_, _ = parseStat(stat)
 		if s, err := parseStatus(text); err == nil && (s.pid < 0 || s.threads < 0) {
-			t.Errorf("%q: the status is %+v, want no number of a process or of threads below 0", text, s)
+			t.Errorf("%q: the status is %+v, want no negative process ID or number of threads", text, s)
 		}
 		attachDisabled(cmdline, environ)
 	})

@@ -101,7 +101,7 @@ func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
 	w.Close()
 	w.Close()
 	if _, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
-		t.Error("the descriptor is still open")
+		t.Error("the descriptor is still open, want it closed")
 	}
 }
 
@@ -109,7 +109,7 @@ func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
 func TestTheKernelTellsHowAProcessEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string
-		exited  int // -1: by a signal
+		exited  int // exit code; -1: the process was ended by a signal
 		signal  unix.Signal
 	}{
 		"an exit code": {"exit 3", 3, -1},

@@ -82,7 +82,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	ours.Restart()
 	e.look(t.Context())
 	if len(e.Files()) != 0 || len(ours.Sent(0)) != 2 {
-		t.Errorf("after a restart, the files are %q; the JVM was sent %q, want no Files and 2 in ours.Sent(0)", e.Files(), ours.Sent(0))
+		t.Errorf("after a restart, the files are %q; the JVM was sent %q, want no files and 2 commands", e.Files(), ours.Sent(0))
 	}
 }
 

@@ -70,7 +70,7 @@ func TestWhatEndedAJVM(t *testing.T) {
 	}
 }
 
-// A mark would cut a longer text.
+// A mark would cut off a longer text.
 func TestTheLongestExplanationFitsIntoAMark(t *testing.T) {
 	const most = 256
 	huge := insight.Heap{Used: 1023 * mib, Capacity: 1023 * mib, Max: 1023 * mib}
@@ -91,7 +91,7 @@ func TestTheStatusInAMark(t *testing.T) {
 			t.Errorf("status %#x: exit code %q and signal %q, want %q", int(status), e.exit(), e.signal(), want)
 		}
 		if e := (evidence{status: status}); e.exit() != "" || e.signal() != "" {
-			t.Errorf("exit code %q and signal %q, but the kernel has told none", e.exit(), e.signal())
+			t.Errorf("without a status from the kernel, got exit code %q and signal %q, want neither", e.exit(), e.signal())
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/ullage/ullage/test/lab/marked"
 )
 
-// census returns a Census that writes marks, and the marks.
+// census returns a Census and the marks that it writes.
 func (r *rig) census() (*Census, *marked.Marks) {
 	m := &marked.Marks{}
 	return New(r.cfg, Outlets{Mark: m.Add}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))), m
@@ -118,7 +118,7 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 		census.Crashed("hs_err_pid1.log")
 	}
 	if n := len(census.crashes); n != maxCrashes {
-		t.Errorf("%d crashes are remembered, want the bound", n)
+		t.Errorf("%d crashes are remembered, want maxCrashes", n)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestTheEndIsMarkedOnceTheLastLinesAreRead(t *testing.T) {
 					heap = full
 					return
 				}
-				cancel() // the sidecar is to end; so the wait ends soon
+				cancel() // tells the sidecar to stop, so the wait ends soon
 				<-until.Done()
 			}
 			census.look(ctx)

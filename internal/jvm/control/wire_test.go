@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// A command may run in the sidecar's container and may be answered by any program that listens. It needs at most a few
-// tens of megabytes of memory, even if the application answers with a few megabytes.
+// A command may run in the sidecar's container, and any program can listen where the sidecar should. The command must
+// need at most a few tens of megabytes of memory, even if the application answers it with a few megabytes.
 func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
 	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
 		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"

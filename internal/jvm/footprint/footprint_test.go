@@ -105,8 +105,8 @@ func TestTheSumAgainstTheLimit(t *testing.T) {
 	}
 }
 
-// A limit that is raised by the log has as much room for the JVM as the limit had without a log. The advice
-// names the raise only if it is enough, and what it says fits. The injected pod shows the same.
+// A limit that is raised by the size of the log leaves as much room for the JVM as the original limit does without a
+// log. The advice offers the raise only if the JVM then fits. The injected pod gives the same sum and the same advice.
 func TestARaisedLimitHasTheRoomOfTheLimitBefore(t *testing.T) {
 	const mi, raise = 1 << 20, "raise it"
 	for _, options := range [][]string{{"-XX:MaxRAMPercentage=50"}, {"-XX:MaxRAMPercentage=84.9"}, {"-XX:MaxRAMPercentage=85"}, {"-XX:MaxRAMPercentage=86"}, {"-Xmx435m"}, {"-Xmx436m"}, {"-XX:MaxRAM=400m", "-XX:MaxRAMPercentage=90"}, nil} {
@@ -116,7 +116,7 @@ func TestARaisedLimitHasTheRoomOfTheLimitBefore(t *testing.T) {
 				before := Of(Container{Command: options, Limit: limit, Log: log})
 				after := before.Raised()
 				if after.Exceeds() != without || after.limit != limit+log || after.heap.bytes != before.heap.bytes {
-					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: %v exceeds %v, want %v as without a log", options, limit/mi, log/mi, after, after.Exceeds(), without)
+					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: %v exceeds the limit: %v, want %v as without a log", options, limit/mi, log/mi, after, after.Exceeds(), without)
 				}
 				if offered := strings.HasPrefix(before.Advice(raise), raise); offered == without {
 					t.Errorf("%q, a limit of %d MiB and a log of %d MiB: the advice %q offers the raise: %t, want %t", options, limit/mi, log/mi, before.Advice(raise), offered, !without)
@@ -133,7 +133,7 @@ func TestARaisedLimitHasTheRoomOfTheLimitBefore(t *testing.T) {
 	}
 }
 
-// What the advice says about a raised limit is about the limit in the manifest, and fits.
+// Advice about a raised limit refers to the limit in the manifest, and a JVM that is set up as advised fits.
 func TestAdviceAboutARaisedLimit(t *testing.T) {
 	const mi = 1 << 20
 	for name, c := range map[string]struct {
@@ -148,7 +148,7 @@ func TestAdviceAboutARaisedLimit(t *testing.T) {
 	} {
 		e := Of(c.of).Raised()
 		if got := e.Advice(""); !e.Exceeds() || got != c.advice {
-			t.Errorf("%s: %v exceeds %v; advice %q, want %q", name, e, e.Exceeds(), got, c.advice)
+			t.Errorf("%s: %v exceeds the limit: %v, advice %q; want true and %q", name, e, e.Exceeds(), got, c.advice)
 		}
 	}
 	head := Container{Env: []Variable{{"BPL_JVM_HEAD_ROOM", "6"}}, Limit: 1024 * mi, Log: 64 * mi}

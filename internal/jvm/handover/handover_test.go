@@ -40,14 +40,14 @@ func TestACopyArrivesWhole(t *testing.T) {
 		t.Errorf(`the first segment is %q, error %v, want "first"`, text, err)
 	}
 	if got, err := os.ReadDir(to); err != nil || len(got) != 2 {
-		t.Errorf("the directory has %v, error %v, want 2", got, err)
+		t.Errorf("the directory has %v, error %v; want 2 entries and no error", got, err)
 	}
 
 	// The connection may break anywhere, even between two files.
 	end := bytes.LastIndex(sent.Bytes(), []byte(endMark))
 	for n := 0; n <= end; n += 256 {
 		if err := Read(bytes.NewReader(sent.Bytes()[:n]), t.TempDir()); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Fatalf("after %d of %d bytes, want ErrUnexpectedEOF: %v", n, end, err)
+			t.Fatalf("after %d of %d bytes, want ErrUnexpectedEOF; got %v", n, end, err)
 		}
 	}
 }
@@ -110,8 +110,8 @@ func (s *scene) connect(to string, breaks bool, steps ...func()) {
 	}
 }
 
-// write returns a step that writes a new file under the name. If text is empty, the step removes
-// the file.
+// write returns a step that creates or overwrites a file. If text is empty, the step removes the
+// file.
 func (s *scene) write(name, text string) func() {
 	return func() {
 		path := filepath.Join(s.from, name)
@@ -153,12 +153,12 @@ func (s *scene) has(dir string, want map[string]string) {
 		return err
 	})
 	if err != nil || !maps.Equal(got, want) {
-		s.Errorf("the directory has %q, want %q, %v", got, want, err)
+		s.Errorf("the directory has %q, want %q; error %v", got, want, err)
 	}
 }
 
-// If the container ends while the copy grows, the reader has the content of the files at the last
-// look.
+// If the container ends while the copy grows, the reader has the content that the files had at the
+// last look.
 func TestACopyArrivesWhileItGrows(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, true,
@@ -175,8 +175,8 @@ func TestACopyArrivesWhileItGrows(t *testing.T) {
 	}
 }
 
-// A reader that has lost the connection receives only the rest, and all of a file that has been
-// replaced.
+// A reader that connects again receives only what it lacks of each file, but the whole of a file
+// that was replaced.
 func TestACopyContinuesAfterABrokenConnection(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, true, func() {
@@ -209,7 +209,8 @@ func TestACopyContinuesAfterABrokenConnection(t *testing.T) {
 	}
 }
 
-// A sidecar that was restarted, or whose disk had an error, has cut a segment and written other lines there.
+// A sidecar that was restarted, or whose disk had an error, may have truncated a segment and then written other lines
+// to it.
 func TestTheLastLookFindsASegmentThatWasCut(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, false, s.write("gc.log/1.zst", "one"), s.write("gc.log/1.zst", "another"))
@@ -225,7 +226,7 @@ func TestTheReportArrivesWithEachLook(t *testing.T) {
 	s.has(to, map[string]string{"gc.log/1.zst": "first", Report: `{"lines": 3}`})
 }
 
-// A part of an entry may end within a frame.
+// The received part of an entry may end within a frame, so the part is not kept.
 func TestAnEntryThatIsCutIsNotKept(t *testing.T) {
 	s, to := &scene{T: t, from: t.TempDir()}, t.TempDir()
 	s.connect(to, true, s.write("gc.log/1.zst", "first"))
@@ -293,7 +294,7 @@ func TestAHostileCopyIsRefused(t *testing.T) {
 			archive := tar.NewWriter(&sent)
 			for _, h := range append(entries, file(endMark)) {
 				if err := archive.WriteHeader(&h); err != nil {
-					break // the content of an entry that is too large is missing
+					break // the entry that is too large has no content, so no entry can follow it
 				}
 			}
 			parent := t.TempDir()
@@ -305,7 +306,7 @@ func TestAHostileCopyIsRefused(t *testing.T) {
 				t.Error("the copy was not refused")
 			}
 			if got, err := os.ReadDir(parent); err != nil || len(got) != 1 {
-				t.Errorf("something was written next to the directory: %v, error %v, want 1", got, err)
+				t.Errorf("the parent has %v, error %v; want only the directory of the copy and no error", got, err)
 			}
 		})
 	}
