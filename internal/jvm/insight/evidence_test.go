@@ -176,8 +176,9 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
-// If the process of a JVM is visible, the evidence has the kernel function in which its VM thread waited, and its
-// major page faults. A thread that waits for a lock of the JVM is not in a wait that cannot be interrupted.
+// If the process of a JVM is visible, the evidence has the kernel function in which the VM thread waited
+// uninterruptibly, and the JVM's major page faults. A wait for a lock of the JVM itself is interruptible and therefore
+// not evidence.
 func TestWhatTheKernelShowsOfAJVMIsEvidence(t *testing.T) {
 	stat := func(name, state string, faults int) string {
 		return fmt.Sprintf("17 (%s) %s 1 17 17 0 -1 4194304 900 0 %d 0 5 1 0 0 20 0 30 0 100 1 1\n", name, state, faults)

@@ -149,7 +149,7 @@ func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
 	}
 	was := stops
 	if collection(502); stops != was {
-		t.Errorf("%d stops were passed on, %d of them although the file was known to be mixed", stops, stops-was)
+		t.Errorf("%d stops were passed on, %d of them after the file was known to be mixed, want none after that", stops, stops-was)
 	}
 	r.want(5, "ullage_jvm_safepoint_duration_seconds")
 }
@@ -186,7 +186,7 @@ func TestEveryCollectorHasItsName(t *testing.T) {
 		r.settle()
 		r.want(1, "ullage_jvm_starts_total")
 		if r.value("ullage_jvm_gc_pause_duration_seconds", "gc="+gc) == 0 {
-			t.Errorf("%s: there are no pauses of %s", name, gc)
+			t.Errorf("%s: got no pauses of %s, want at least one", name, gc)
 		}
 	}
 }
@@ -293,11 +293,11 @@ func TestMetricsOfJDK8(t *testing.T) {
 		t.Errorf("the CPU time in user mode is %v s, want 0.7", user)
 	}
 	if recent := r.Recent(); len(recent) != 3 || recent[1].Action != "full" || recent[1].Duration != 901*time.Millisecond {
-		t.Errorf(`the recent stops are %+v, want 3 in recent, Action "full" and Duration 901 ms`, recent)
+		t.Errorf(`the recent stops are %+v, want 3, the second with Action "full" and Duration 901 ms`, recent)
 	}
 }
 
-// What a log showed becomes a mark after ten minutes, when another log takes its place, and at the end.
+// The figures of a log become a mark after ten minutes, when another log takes its place, and at the end.
 func TestFiguresBecomeMarks(t *testing.T) {
 	r := newRig(t)
 	begun := r.time
@@ -324,6 +324,6 @@ func TestFiguresBecomeMarks(t *testing.T) {
 		r.read(fmt.Sprintf("other-%d.log", i), stop())
 	}
 	if marks := r.marks.Take(); len(marks) == 0 || !strings.Contains(marks[0], "stream=other-") {
-		t.Errorf("marks %q of %d streams, want some of streams that were replaced", marks, maxStreams+1)
+		t.Errorf("got the marks %q after %d streams, want marks of the streams that were replaced", marks, maxStreams+1)
 	}
 }

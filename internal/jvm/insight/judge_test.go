@@ -90,7 +90,7 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("the recent stops are %+v, want 1 with the verdict %q", recent, test.want)
 			}
 			if got := strings.Contains(r.log.String(), "verdict="+string(test.want)); test.want != "" && !got {
-				t.Errorf("want the verdict in the log %q", r.log.String())
+				t.Errorf("the log is %q, want the verdict in it", r.log.String())
 			}
 			var marks []string
 			if test.want != "" {
@@ -101,8 +101,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A JVM that starts after its sidecar is looked up when it stops for the first time, and not half a minute later. A
-// log with one start after another makes the sidecar look once in five seconds.
+// A JVM that starts after its sidecar is looked up when it stops for the first time, not half a minute later. A log
+// that shows one start after another makes the sidecar look JVMs up at most once in five seconds.
 func TestAJVMIsLookedUpWhenItFirstStops(t *testing.T) {
 	r := newRig(t)
 	pass := func(d time.Duration) { r.time = r.time.Add(d); r.judge.step(r.time) }
@@ -135,7 +135,8 @@ func TestAJVMIsLookedUpWhenItFirstStops(t *testing.T) {
 	known(3, "half a minute after the last look")
 }
 
-// On a busy node, there are always tasks that wait for something. That another JVM is found does not make a difference.
+// On a busy node, some tasks always wait, so a usual wait does not explain a stop. This is also true just after another
+// JVM was found.
 func TestWhatIsUsualIsNoCulprit(t *testing.T) {
 	r := newRig(t)
 	r.time = r.time.Add(-20 * time.Second)
@@ -211,7 +212,7 @@ func FuzzPressure(f *testing.F) {
 		lost, periods := k.throttled(dir)
 		for _, d := range slices.Concat(p.some[:], p.full[:], []time.Duration{lost, time.Duration(periods)}) {
 			if d < -1 {
-				t.Errorf("a counter is %d, but none may be below -1", d)
+				t.Errorf("a counter is %d, want at least -1", d)
 			}
 		}
 	})

@@ -33,8 +33,8 @@ func foreign(t *testing.T) (r *rig, j *fakejvm.JVM, list string) {
 // adoptedOutput is what the JVM lists for its new output, after the name of the source.
 const adoptedOutput = "/gc-%p.log all=off,gc*=debug,safepoint=info time,uptime,level,tags filecount=5,filesize=0,async=false (reconfigured)\n"
 
-// adopted requires that a JVM lists the outputs that it listed before and the output into the
-// source.
+// adopted requires that a JVM lists the outputs that it listed before, followed by its new output
+// into the source.
 func (r *rig) adopted(j *fakejvm.JVM, before string) {
 	r.t.Helper()
 	if is := j.List(); is != before+" #3: file="+r.cfg.Source+adoptedOutput {
@@ -42,7 +42,7 @@ func (r *rig) adopted(j *fakejvm.JVM, before string) {
 	}
 }
 
-// released requires that a JVM lists what it listed before.
+// released requires that a JVM lists exactly the outputs that it listed before the adoption.
 func (r *rig) released(j *fakejvm.JVM, before string) {
 	r.t.Helper()
 	if is := j.List(); is != before {
@@ -354,7 +354,7 @@ func TestWhatAKilledSidecarLeavesIsRestoredWithoutASuccessor(t *testing.T) {
 	p.kill()
 	changes, err := Restore(t.Context(), r.cfg.Config)
 	if err != nil || len(changes) != 2 {
-		t.Errorf("the changes are %+v, error %v, want 2", changes, err)
+		t.Errorf("the changes are %+v, error %v; want 2 changes and no error", changes, err)
 	}
 	r.released(j, before)
 	r.settle()

@@ -79,7 +79,7 @@ func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
 	p.step()
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf(`the status is %+v; the JVM was sent %q, want Cause "" and Count 0`, p.Status(), j.Sent(0))
+		t.Errorf(`the status is %+v; the JVM was sent %q; want Cause "" and no command`, p.Status(), j.Sent(0))
 	}
 }
 
@@ -126,7 +126,7 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 		p.hasMetric(1, "ullage_annotation_problems")
 		p.log.says(t, 1, "cannot read the annotations")
 		if st := p.Status(); len(st.Errors)+len(st.Problems) == 0 {
-			t.Errorf("%s: the status does not report that the annotations cannot be read", name)
+			t.Errorf("%s: the status has no errors and no problems, want one because the annotations cannot be read", name)
 		}
 		must(t, os.Rename(r.cfg.Annotations+".kept", r.cfg.Annotations+".back"))
 		must(t, os.RemoveAll(r.cfg.Annotations))
@@ -147,7 +147,7 @@ func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 		p.step()
 	}
 	if j.Count() != 2 {
-		t.Errorf("the JVM was sent %q, want 2", j.Sent(2))
+		t.Errorf("the JVM was sent %q, want no further command", j.Sent(2))
 	}
 	must(t, os.Remove(r.cfg.Annotations))
 	for range missingPolls {
@@ -181,7 +181,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	n := newAnnotations(r.cfg.Annotations, nil)
 	lab.AsNobody(t, func() { n.poll(time.Now()) })
 	if n.err == nil || !n.unknown || !strings.Contains(n.err.Error(), "permission denied") {
-		t.Fatalf(`the error is %v, the request %+v, unknown: %t; want an error with "permission denied" and true`, n.err, n.request, n.unknown)
+		t.Fatalf(`the error is %v, the request %+v, unknown: %t; want an error with "permission denied" and unknown: true`, n.err, n.request, n.unknown)
 	}
 	if n.poll(time.Now()); n.err != nil || n.request.Log.Selection.String() != "gc*=debug" {
 		t.Errorf(`once the file can be read, the error is %v, the request %+v, want no error and "gc*=debug"`, n.err, n.request)
@@ -206,7 +206,7 @@ ullage.dev/save="one"
 	wanted := n.request
 	wanted.LogBad, wanted.TriggerBad, wanted.AppLogBad, wanted.AdoptedBad, wanted.SaveBad = false, false, false, false, false
 	if wanted != before || before.Save != "one" || !before.SaysAdopted || before.AppLog.IsZero() || len(n.problems) != 1 {
-		t.Errorf("the request is %+v, with the problems %v; want 1 problem and, but for what is now bad, save, adopted and app-log of %+v", n.request, n.problems, before)
+		t.Errorf("the request is %+v, with the problems %v; want 1 problem and, apart from the Bad fields, %+v, with Save, SaysAdopted and AppLog set", n.request, n.problems, before)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
 		saved = append(saved, cause+": "+why)
 		return control.Saving{}, nil
 	}
-	p.step() // the file may be older than the process
+	p.step() // saves nothing: the file may be older than the process
 	for _, value := range []string{"one", "one", "two words", "one", "two", "", "two"} {
 		if r.annotate("save", value); value == "" {
 			r.annotate()

@@ -211,7 +211,7 @@ func TestADrainRestoresTheApplication(t *testing.T) {
 	p.log.says(t, 1, plan.WhyDrained)
 	r.process().step()
 	if !a.is(ul.Debug) {
-		t.Error("the next sidecar does not continue the raise")
+		t.Error("the application is not asked for debug, want the next sidecar to continue the raise")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// A JVM with two shipped outputs counts as one raise and one restore.
+// Raising a JVM with two shipped outputs counts as one raise, and restoring the JVM as one restore.
 func TestARaiseIsCountedOncePerJVM(t *testing.T) {
 	r := newRig(t)
 	two := []string{filepath.Join(r.cfg.Source, "gc.log"), filepath.Join(r.cfg.Source, "safepoint.log")}

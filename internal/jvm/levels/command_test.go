@@ -30,7 +30,7 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	}
 	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != fakejvm.OwnSelection || ch.To != fakejvm.OwnSelection+",gc*=debug" ||
 		ch.Why != "ullage levels set" || !ch.Until.Equal(until) {
-		t.Errorf(`the change is %+v, want one of pid 1 and a file, from %s to that with gc*=debug, by "ullage levels set" until %s`, ch, fakejvm.OwnSelection, until)
+		t.Errorf(`the change is %+v, want one of pid 1 and a file, from %s to that selection with gc*=debug added, by "ullage levels set" until %s`, ch, fakejvm.OwnSelection, until)
 	}
 	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage levels set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf(`the status is %+v, want a raise by "ullage levels set" until %s, and gc*=debug applied to 1 JVM`, st, until)
@@ -65,7 +65,7 @@ func TestASecondSetReplacesTheFirst(t *testing.T) {
 	}
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].From != fakejvm.OwnSelection+",safepoint*=debug" || changes[0].To != fakejvm.OwnSelection || changes[0].Why != "ullage levels reset" {
-		t.Errorf(`the changes are %+v, error %v; want 1 to %s from that with safepoint*=debug, by "ullage levels reset", and no error`, changes, err, fakejvm.OwnSelection)
+		t.Errorf(`the changes are %+v, error %v; want 1, to %s from that selection with safepoint*=debug added, by "ullage levels reset", and no error`, changes, err, fakejvm.OwnSelection)
 	}
 	logs(t, j, fakejvm.OwnSelection)
 }
@@ -114,10 +114,10 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	j := r.jvm(1)
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf(`the status is %+v; the JVM was sent %q, want Cause "" and Count 0`, p.Status(), j.Sent(0))
+		t.Errorf(`the status is %+v; the JVM was sent %q; want Cause "" and no command`, p.Status(), j.Sent(0))
 	}
 	if changes, err := p.reset(); err != nil || len(changes) != 0 || j.Count() != 0 {
-		t.Errorf("changes %+v, error %v; the JVM was sent %q, want no changes and Count 0", changes, err, j.Sent(0))
+		t.Errorf("the changes are %+v, error %v; the JVM was sent %q; want no changes, no error and no command", changes, err, j.Sent(0))
 	}
 }
 
@@ -271,7 +271,7 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 		t.Errorf("the JVM was sent %q, want nothing", j.Sent(n))
 	}
 	if left, err := os.ReadDir(r.cfg.Source); err != nil || len(left) > 0 {
-		t.Errorf("in the source: %v, %v, want none", left, err)
+		t.Errorf("the source has the files %v, error %v; want no files and no error", left, err)
 	}
 }
 
@@ -300,10 +300,10 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	p.kill()
 	listed, err := r.command().List(t.Context())
 	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
-		t.Errorf(`the list is %+v, error %v, want 1 in listed and Raised "gc*=debug"`, listed, err)
+		t.Errorf(`the list is %+v, error %v; want 1 JVM whose third output has Raised "gc*=debug", and no error`, listed, err)
 	}
 	if _, _, err := r.command().Reset(t.Context()); !errors.Is(err, control.ErrNoOwner) {
-		t.Errorf("the reset: %v, want %v", err, control.ErrNoOwner)
+		t.Errorf("the reset: got the error %v, want %v", err, control.ErrNoOwner)
 	}
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	p = r.process()
@@ -314,6 +314,6 @@ func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
 	logs(t, j, fakejvm.OwnSelection)
 	p = r.settle()
 	if st := p.Status(); st.Cause != "" {
-		t.Errorf("the annotation raises again: %+v", st)
+		t.Errorf("the status is %+v, want no raise: the reset ended the annotation's raise", st)
 	}
 }

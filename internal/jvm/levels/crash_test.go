@@ -130,7 +130,7 @@ func TestAKillAfterTheRestoreBeforeTheSave(t *testing.T) {
 	n := j.Count()
 	r.settle()
 	if j.Count() != n {
-		t.Errorf("the JVM was restored twice: it was sent %q", j.Sent(n))
+		t.Errorf("after the restore, the next process sent the JVM %q, want nothing", j.Sent(n))
 	}
 }
 

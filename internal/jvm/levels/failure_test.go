@@ -37,7 +37,7 @@ func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
 			p.step()
 		}
 		if j.Count() != n {
-			t.Errorf("%s: the refused command was sent again: %q", c.selection, j.Sent(n))
+			t.Errorf("%s: after the refusal the JVM was sent %q, want nothing", c.selection, j.Sent(n))
 		}
 		hasError(t, p.Status(), c.text)
 		st := p.Status()
@@ -171,7 +171,7 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 		t.Errorf("the second attempt came %s after the failure of the first, want at least a second", idle)
 	}
 	if n := j.Count(); n != 2 {
-		t.Errorf("the other JVM was sent %q, want 2", j.Sent(0))
+		t.Errorf("the other JVM was sent %q, want 2 commands", j.Sent(0))
 	}
 }
 
@@ -241,7 +241,7 @@ func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 	stop := p.run()
 	soon(t, patience, j, fakejvm.OwnSelection)
 	if !becomes(patience, func() bool { return len(p.savedJVMs(r)) == 0 }) {
-		t.Errorf("the sidecar still tries to restore the killed JVM: the JVMs are %+v, the errors %q", p.Status().JVMs, p.Status().Errors)
+		t.Errorf("the saved state still has a baseline of the killed JVM, want none; the JVMs are %+v, the errors %q", p.Status().JVMs, p.Status().Errors)
 	}
 	if err := stop(); err != nil {
 		t.Errorf("the drain ended with the error %v, want none", err)
@@ -259,7 +259,7 @@ func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
 	p.step()
 	good := p.metric(at)
 	if good < begun || p.Status().Reconciled.IsZero() {
-		t.Errorf("the raise began at %f, but the last reconcile was at %f, %s; want it to be later", begun, good, p.Status().Reconciled)
+		t.Errorf("the update began at %f, and the last reconcile was at %f, %s; want the reconcile to be later", begun, good, p.Status().Reconciled)
 	}
 	j.When(fakejvm.Always(fakejvm.Garble))
 	r.annotate("log", "gc*=trace")

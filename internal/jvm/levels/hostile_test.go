@@ -22,7 +22,7 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 	p.step()
 	p.step()
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("the killed JVM is still in the saved state: %+v", saved)
+		t.Errorf("the saved state still has %+v, want no JVM", saved)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	}
 }
 
-// A JVM that is restarted with the same process ID keeps its own level.
+// A JVM that restarts with the same process ID is restored to its own selection, not to that of the earlier run.
 func TestARestartedJVMIsAnother(t *testing.T) {
 	r, j := alone(t)
 	p := r.raised(j)
@@ -95,12 +95,12 @@ func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
 		p2.kill()
 	}
 	if _, err := os.Stat("/dev/shm/ullage-outside.log"); err == nil {
-		t.Error("a file was created outside the source")
+		t.Error("a file was created outside the source, want none there")
 	}
 }
 
-// If something else has the name of the state's temporary file, it is not deleted recursively,
-// however deep it is.
+// A directory that has the name of the state's temporary file is not deleted recursively, however
+// deep it is.
 func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	r, j := alone(t)
 	p := r.process()

@@ -110,7 +110,7 @@ func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	r.cfg.Source += "/nowhere"
 	listed, err := r.command().List(t.Context())
 	if len(listed) != 1 || !errors.Is(err, statedir.ErrNoSource) {
-		t.Errorf("listed %+v, error %v, want 1 in listed and ErrNoSource", listed, err)
+		t.Errorf("listed %+v, error %v; want 1 JVM and ErrNoSource", listed, err)
 	}
 	told := j.Count()
 	listed, err = r.command().Rotate(t.Context())
@@ -133,7 +133,7 @@ func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 		t.Errorf("the JVM was sent %q, want a list and a rotation", sent)
 	}
 	if _, err := os.Stat(r.state(stateName)); !os.IsNotExist(err) {
-		t.Errorf("rotating must not save a state: %v", err)
+		t.Errorf("the saved state after a rotation: got the error %v, want it not to exist", err)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestAListNamesTheJVMs(t *testing.T) {
 	var err error
 	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 2 {
-		t.Fatalf("listed %+v, error %v, want 2", listed, err)
+		t.Fatalf("listed %+v, error %v; want 2 JVMs and no error", listed, err)
 	}
 	if want := (attach.Description{Main: "shop.Main", Version: "17.0.15+6", Collector: "G1", Uptime: 6076 * time.Millisecond}); listed[0].JVM != want {
 		t.Errorf("the description is %+v, want %+v", listed[0].JVM, want)

@@ -23,14 +23,14 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	stop := p.run()
 	p.started()
 	if n := j.Count(); n != 0 {
-		t.Errorf("%d commands were sent without a raise: %q", n, j.Sent(0))
+		t.Errorf("%d commands were sent without a raise, want none: %q", n, j.Sent(0))
 	}
 
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	soon(t, patience, j, fakejvm.Atop("gc*=debug"))
 	p.polls(3)
 	if sent := j.Sent(0); len(sent) != 2 {
-		t.Errorf("for a raise and some polls, the JVM was sent %q, want 2", sent)
+		t.Errorf("for a raise and some polls, the JVM was sent %q, want 2 commands", sent)
 	}
 	st := p.Status()
 	if st.Cause != plan.FromAnnotation || st.Raise.Selection.String() != "gc*=debug" || st.Raise.Until.Sub(st.Raise.Since) != time.Hour || st.Raise.Why != "annotation ullage.dev/log" {
@@ -47,7 +47,7 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised_jvms") == 0 })
 	must(t, stop())
 	if sent := j.Sent(0); len(sent) != 4 {
-		t.Errorf("for a raise and a restore, the JVM was sent %q, want 4", sent)
+		t.Errorf("for a raise and a restore, the JVM was sent %q, want 4 commands", sent)
 	}
 	p.log.says(t, 1, "log level raised")
 	p.log.says(t, 1, "log level restored")
@@ -64,7 +64,7 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 		p.step()
 	}
 	if sent := j.Sent(0); len(sent) != 2 {
-		t.Errorf("in 30 updates of one raise, the JVM was sent %q, want 2", sent)
+		t.Errorf("in 30 updates of one raise, the JVM was sent %q, want 2 commands", sent)
 	}
 	r.annotate("log", "gc*=debug", "log-for", "20m")
 	p.step()
@@ -77,7 +77,7 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 	}
 	logs(t, j, fakejvm.OwnSelection)
 	if sent := j.Sent(2); len(sent) != 2 {
-		t.Errorf("in 30 updates after the raise, the JVM was sent %q, want 2", sent)
+		t.Errorf("in 30 updates after the raise, the JVM was sent %q, want 2 commands", sent)
 	}
 }
 
@@ -178,10 +178,10 @@ func TestAttachOffTouchesNothing(t *testing.T) {
 	defer cancel()
 	p := r.process()
 	if err := p.Run(ctx, func() {}); err != nil || j.Count() != 0 {
-		t.Errorf("error %v; the JVM was sent %q, want 0", err, j.Sent(0))
+		t.Errorf("error %v; the JVM was sent %q; want no error and no command", err, j.Sent(0))
 	}
 	if _, err := os.Stat(filepath.Dir(r.state(stateName))); !os.IsNotExist(err) {
-		t.Errorf("there must be no state directory: %v", err)
+		t.Errorf("the state directory: got the error %v, want it not to exist", err)
 	}
 	p.log.says(t, 1, "--attach is off")
 }
@@ -203,6 +203,6 @@ func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
 	p.step()
 	logs(t, j, fakejvm.OwnSelection)
 	if strings.Contains(p.log.String(), "are damaged") {
-		t.Errorf("the process does not accept the state that it saved itself:\n%s", p.log)
+		t.Errorf("a process reports the state that its predecessor saved as damaged, want it accepted:\n%s", p.log)
 	}
 }

@@ -26,7 +26,7 @@ func TestRaisesAndRestoresAreMarked(t *testing.T) {
 	p.step()
 	m.Gives(t, `level-restored stream=gc-7.log pid=7 selection=gc\*=debug why="the annotation is gone"`,
 		`level-restored stream=safepoint.log pid=7 selection=gc\*=debug why="the annotation is gone"`)
-	// A command, with who ran it.
+	// The marks of a command also say who ran it.
 	by := fmt.Sprintf(`by="uid %d, pid %d"`, os.Geteuid(), os.Getpid())
 	if _, _, err := p.set("gc*=trace", time.Hour); err != nil {
 		t.Fatal(err)

@@ -114,7 +114,7 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1h", "log-id", "t w o") // a bad ID: the raise in effect stays
 	p.step()
 	if st := p.Status(); st.Raise.ID != "two" || len(st.Problems) != 1 {
-		t.Errorf(`the status is %+v, want ID "two" and 1 in Problems`, st)
+		t.Errorf(`the status is %+v, want ID "two" and 1 problem`, st)
 	}
 }
 

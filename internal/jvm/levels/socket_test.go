@@ -130,8 +130,8 @@ func TestADirectoryInThePlaceOfTheSocketIsReportedAndTheLevelsAreKept(t *testing
 	r.restored(p, j)
 }
 
-// The application holds the lock and answers on the socket. Commands end within a bound and report
-// what they found, and nothing of the answer is executed or lost.
+// The application holds the lock and answers on the socket. Commands end within a bounded time and
+// report what they found, and nothing of the answer is executed or lost.
 func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 	t.Parallel()
 	flood := strings.Repeat("x", 1<<16)
@@ -216,7 +216,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 		}
 	}
 	if n := j.Count(); n != 0 {
-		t.Errorf("the JVM was sent %q, want 0", j.Sent(0))
+		t.Errorf("the JVM was sent %q, want nothing", j.Sent(0))
 	}
 }
 
@@ -240,7 +240,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	served := idle(maxClients)
 	idle(2 * maxClients)
 	var again sync.WaitGroup
-	for _, c := range served { // served clients come again, so the command waits for longer than for a start
+	for _, c := range served { // served clients connect again, so the command must wait longer than for a starting sidecar
 		again.Go(func() {
 			_, _ = io.Copy(io.Discard, c)
 			if c, err := dial(p); err == nil {

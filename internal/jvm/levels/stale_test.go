@@ -31,7 +31,7 @@ func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	p.step()
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 7 || len(st.Errors) > 0 {
-		t.Errorf("the status is %+v, want 1 in JVMs, PID 7 and no Errors", st)
+		t.Errorf("the status is %+v, want 1 JVM with PID 7, and no errors", st)
 	}
 	for _, kind := range attach.Kinds() {
 		p.hasMetric(0, "ullage_attach_errors_total", string(kind))
@@ -39,7 +39,7 @@ func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
 	p.hasMetric(0, "ullage_level_errors_total", opRaise)
 	r.restored(p, j)
 	if left, err := filepath.Glob(r.cfg.Attach.Tmp + "/.java_pid1*"); err != nil || len(left) != 20 {
-		t.Errorf("%d sockets are left, %v, want 20", len(left), err)
+		t.Errorf("%d sockets are left, error %v; want 20 and no error", len(left), err)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
 	hasError(t, p.Status(), "no process listens on the sockets left there")
 	p.hasMetric(0, "ullage_attach_errors_total", string(attach.NoJVM))
 	if _, _, err := p.set("gc*=trace", time.Hour); err == nil {
-		t.Error("a raise succeeded without a JVM")
+		t.Error("a raise without a JVM: got no error, want one")
 	}
 	j := r.jvm(7)
 	p.step()
@@ -75,7 +75,7 @@ func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
 	killed.Kill()
 	p.step()
 	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 8 || len(st.Errors) > 0 || len(p.savedJVMs(r)) != 1 {
-		t.Errorf("the status is %+v; %d baselines are saved, want 1 in JVMs, PID 8, no Errors and 1 in p.savedJVMs(r)", st, len(p.savedJVMs(r)))
+		t.Errorf("the status is %+v; %d baselines are saved; want 1 JVM with PID 8, no errors and 1 baseline", st, len(p.savedJVMs(r)))
 	}
 	p.hasMetric(1, "ullage_level_raised_jvms")
 	p.log.says(t, 1, "JVM ended while its log level was raised")

@@ -108,11 +108,11 @@ func TestAForgedEndDoesNotMove(t *testing.T) {
 	p.step()
 	until := p.Status().Raise.Until
 	if until.IsZero() {
-		t.Fatalf("no raise is in effect: the status is %+v", p.Status())
+		t.Fatalf("the status is %+v, want a raise in effect", p.Status())
 	}
 	p.step()
 	if again := p.Status().Raise.Until; !again.Equal(until) {
-		t.Errorf("the end of the raise moved from %s to %s", until, again)
+		t.Errorf("the end of the raise moved from %s to %s, want it to stay", until, again)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 			t.Errorf("%s: the status is %+v; the JVM was sent %q; want the raise until %s and no command", name, st, j.Sent(2), until)
 		}
 		if conn, err := dial(p); err != nil {
-			t.Errorf("%s: a command does not find the Loop: %v", name, err)
+			t.Errorf("%s: connecting to the Loop: error %v, want none", name, err)
 		} else {
 			conn.Close()
 		}
@@ -146,7 +146,7 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 	}
 }
 
-// The JVM is raised when the command comes. The raised selection must not become the baseline.
+// The JVM is already raised when the command arrives. The raised selection must not become the baseline.
 func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
@@ -265,6 +265,6 @@ func TestAnOutputThatIsTooLongToBeRestoredIsLeftAlone(t *testing.T) {
 	retried(p, func() bool { return j.Selection() == selection })
 	hasError(t, p.Status(), "")
 	if saved := p.savedJVMs(r); len(saved) > 0 {
-		t.Errorf("a baseline that cannot be restored was saved: %+v", saved)
+		t.Errorf("the saved state has %+v, want no baseline that cannot be restored", saved)
 	}
 }

@@ -108,7 +108,7 @@ func TestAListShowsWhichStreamIsRaised(t *testing.T) {
 		t.Helper()
 		listed, err := r.command().List(t.Context())
 		if err != nil || len(listed) != 1 {
-			t.Fatalf("%s: listed %+v, error %v, want 1", how, listed, err)
+			t.Fatalf("%s: listed %+v, error %v; want 1 JVM and no error", how, listed, err)
 		}
 		for i, o := range listed[0].Outputs {
 			if raised := o.Raised != ""; raised != (i == gcOutput) || o.ByName != (i == plainOutput) || o.Shipped != (i >= gcOutput) {
@@ -143,11 +143,11 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	if want := []string{"app-%t.log true false", "gc-%p.log true false", "plain.log false true"}; !slices.Equal(did, want) {
 		t.Errorf("the changes are %q, want %q", did, want)
 	}
-	sent := j.Sent(n + 2) // without the list and the description before it
+	sent := j.Sent(n + 2) // skips the list and the description that come first
 	restored := slices.Index(sent, fakejvm.ListCommand)
 	for i, cmd := range sent {
 		if strings.Contains(cmd, "plain.log") && i < restored {
-			t.Errorf("the second stream is raised before the restore of the first is verified: %q", sent)
+			t.Errorf("the JVM was sent %q, want the restore of the first stream verified before the second is raised", sent)
 		}
 	}
 	p.hasMetric(1, "ullage_level_restores_total")
@@ -203,7 +203,7 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 			until, n := p.Status().Raise.Until, j.Count()
 			changes, err := p.setStream("gc*=trace", "nosuch.log")
 			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
-				t.Errorf("the changes are %+v, error %v, want \"\\\"nosuch.log\\\" (it has: gc-7.log, app-%%t.log, plain.log)\" in it and no changes", changes, err)
+				t.Errorf(`the changes are %+v, error %v; want no changes and an error with "nosuch.log" (it has: gc-7.log, app-%%t.log, plain.log)`, changes, err)
 			}
 			for _, cmd := range j.Sent(n) {
 				if strings.Contains(cmd, "output=") {
@@ -224,7 +224,7 @@ func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
 	other := r.jvm(8)
 	p := r.process()
 	if changes, err := p.setStream("gc*=debug", "gc-7.log"); err != nil || len(changes) != 1 {
-		t.Errorf("the changes are %+v, error %v, want 1", changes, err)
+		t.Errorf("the changes are %+v, error %v; want 1 change and no error", changes, err)
 	}
 	only(t, j, "gc*=debug", gcOutput)
 	logs(t, other, fakejvm.OwnSelection)
@@ -280,7 +280,7 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 
 // A sidecar is killed at some moment between the change of the first stream and that of the second.
 func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
-	for n := 1; n <= 5; n++ { // list, description; restore, list, list; then the raise
+	for n := 1; n <= 5; n++ { // the JVM is sent a list, a description, a restore and two lists, then the raise
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			r, j := twoStreams(t)
 			p := r.process()

@@ -9,15 +9,15 @@ import (
 	"github.com/ullage/ullage/test/lab/fakejvm"
 )
 
-// smallTmpfs mounts a tmpfs as the source. full writes to it until there is no space left. It
-// returns a function that frees the space.
+// smallTmpfs mounts a small tmpfs as the source. full fills the tmpfs and returns free, which frees
+// the space.
 func (r *rig) smallTmpfs() (full func() (free func())) {
 	r.t.Helper()
 	lab.MountTmpfs(r.t, r.cfg.Source, "64k")
 	return func() func() {
 		path := filepath.Join(r.cfg.Source, "gc.log.0")
 		if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err == nil {
-			r.t.Error("the tmpfs did not become full")
+			r.t.Error("writing more than the size of the tmpfs: got no error, want one")
 		}
 		return func() { must(r.t, os.Remove(path)) }
 	}

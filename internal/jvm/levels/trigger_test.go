@@ -59,7 +59,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		p.step()
 		fire(p, c.line)
 		if len(p.triggers.Fired()) != 0 || p.Status().Armed {
-			t.Errorf("%s: the trigger is armed during the raise, want no Fired and Armed false", c.trigger)
+			t.Errorf("%s: the trigger is armed or fired during the raise, want neither", c.trigger)
 		}
 		logs(t, j, fakejvm.Atop("gc*=debug"))
 		p.hasMetric(1, "ullage_level_raises_total", c.reason)
@@ -169,7 +169,7 @@ func TestATriggersRaiseWaitsForAJVMThatDoesNotAnswerYet(t *testing.T) {
 	first := since()
 	second := since()
 	if !second.After(first) {
-		t.Errorf("the beginning of the waiting raise must move: it is %s, and was %s", second, first)
+		t.Errorf("the waiting raise now begins at %s and began at %s before, want its beginning to move forward", second, first)
 	}
 }
 
@@ -200,13 +200,13 @@ func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	r.annotate("trigger", "dropped", "log", "gc*=debug")
 	p.step()
 	if fire(p, dropLine); p.Status().Armed || len(p.triggers.Fired()) != 0 {
-		t.Error("the trigger is armed or fired, although a raise is in effect")
+		t.Error("the trigger is armed or fired while a raise is in effect, want neither")
 	}
 	r.annotate("trigger", "dropped")
 	p.step()
 	logs(t, j, fakejvm.OwnSelection)
 	if p.step(); p.Status().Armed || !p.Status().Quiet.After(time.Now()) {
-		t.Errorf("the trigger does not cool down after the restore: the status is %+v", p.Status())
+		t.Errorf("after the restore the status is %+v, want the trigger to cool down", p.Status())
 	}
 }
 
@@ -231,7 +231,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	over := time.Now().Add(plan.TrailTime)
 	within(t, patience, "the reader is asked", func() bool { p.step(); return p.triggers.Waiting() })
 	if time.Now().Before(over.Add(-pollInterval)) {
-		t.Error("the reader was asked while lines of the raise might still come")
+		t.Error("the reader was asked while lines of the raise might still come, want it asked later")
 	}
 	if st := p.Status(); st.Armed || st.Disarmed != whyUnread || st.Cause != "" {
 		t.Errorf("after the first restart the status is %+v, want no raise, and the trigger disarmed because of %q", st, whyUnread)
@@ -276,7 +276,7 @@ func TestATriggerWithoutAttachIsShownAsOneThatNeverFires(t *testing.T) {
 	stop := p.run()
 	within(t, patience, "the status shows the trigger", func() bool { return p.Status().Trigger == "dropped" })
 	if st := p.Status(); st.Armed || !st.Off || !strings.Contains(st.Never, "--attach is off") {
-		t.Errorf(`the status is %+v, want Armed false, Off true and "--attach is off" in it`, st)
+		t.Errorf(`the status is %+v, want Armed false, Off true and "--attach is off" in Never`, st)
 	}
 	r.annotate()
 	within(t, patience, "the status shows no trigger", func() bool { return p.Status().Trigger == "" })
@@ -291,7 +291,7 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 	r.annotate("trigger", "droped", "trigger-log", "safepoint*=debug", "trigger-for", "1m")
 	p.step()
 	if st := p.Status(); !st.Armed || st.Trigger != "dropped" || len(st.Problems) != 1 {
-		t.Errorf(`the status is %+v, want Armed true, Trigger "dropped" and 1 in Problems`, st)
+		t.Errorf(`the status is %+v, want Armed true, Trigger "dropped" and 1 problem`, st)
 	}
 	fire(p, dropLine)
 	takeAlarm(t, p)
@@ -318,6 +318,6 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	takeAlarm(t, p)
 	p.step()
 	if p.Status().Cause != "" || j.Count() != 0 {
-		t.Errorf(`the status is %+v; the JVM was sent %q, want Cause "" and Count 0`, p.Status(), j.Sent(0))
+		t.Errorf(`the status is %+v; the JVM was sent %q; want Cause "" and no command`, p.Status(), j.Sent(0))
 	}
 }

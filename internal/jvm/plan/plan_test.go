@@ -37,7 +37,7 @@ var shippedOutput = attach.Output{Index: 2, Name: "file=/l/gc.log", Selection: "
 
 func nobodyBusy(string) bool { return false }
 
-// one returns the task that is due, and fails unless there is exactly one.
+// one returns the task that is due. It fails the test unless exactly one task is due.
 func one(t *testing.T, p *Plan, now time.Time) *Task {
 	t.Helper()
 	tasks := p.Tasks(p.Goal(now), now, nobodyBusy, nil)
@@ -60,7 +60,7 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	now := halfPastEight
 	p, j := newPlan(now)
 	if got := p.Tasks(p.Goal(now), now, nobodyBusy, nil); len(got) > 0 || !p.Rest(p.Goal(now)) {
-		t.Fatalf("%d tasks are due while nothing is wanted", len(got))
+		t.Fatalf("%d tasks are due while nothing is wanted, want none, and the Plan at rest", len(got))
 	}
 	p.Look(attach.Found{JVMs: []attach.JVM{j}}, now)
 	p.Annotate(ask.Request{Log: raiseTo(t, "gc*=debug", time.Hour)}, true, now)
@@ -80,7 +80,7 @@ func TestTheTasksOfARaiseAndItsRestore(t *testing.T) {
 	raise.Applied = true
 	arrive(t, p, raise, now)
 	if got := p.Tasks(p.Goal(now), now, nobodyBusy, nil); len(got) > 0 || p.Raised() != 1 {
-		t.Errorf("%d tasks are due after the raise, want none", len(got))
+		t.Errorf("%d tasks are due after the raise, want none, and 1 raised JVM", len(got))
 	}
 	p.Annotate(ask.Request{}, true, now)
 	restore := one(t, p, now)

@@ -164,7 +164,7 @@ func TestWanted(t *testing.T) {
 		{map[Cause]Raise{"whim": until(1)}, ""},
 	} {
 		if got, _, on := (&State{Raises: c.raises}).Wanted(halfPastEight); got != c.want || on != (c.want != "") {
-			t.Errorf("of %v, %q is wanted: %v", c.raises, got, on)
+			t.Errorf("of the raises %v, got the cause %q, wanted: %v; want the cause of this case", c.raises, got, on)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func FuzzParseState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := Parse(text, halfPastEight)
 		if (s == nil) == (err == nil) && s == nil {
-			t.Fatal("neither a state nor an error")
+			t.Fatal("got neither a state nor an error, want at least one of them")
 		}
 		if err != nil && strings.Contains(err.Error(), "%!") {
 			t.Errorf("the error is badly formatted: %q", err)

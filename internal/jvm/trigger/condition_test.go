@@ -104,12 +104,12 @@ func TestEachTriggerFiresOnceForAStall(t *testing.T) {
 	var saved []string
 	observe(armed(t, Config{SaveOn: "pause>1h", Stops: true}, "pause>1h", &saved), shortG1, idleTimes, longSafe)
 	if len(saved) > 0 {
-		t.Errorf("saved %q, but no trigger looks for a stall", saved)
+		t.Errorf("saved %q, want nothing, because no trigger looks for a stall", saved)
 	}
 }
 
-// The log shows whether an io-stall can be detected at all: that needs the CPU times of pauses or,
-// if stops are read, a safepoint with its pauses.
+// The log shows whether an io-stall can be detected at all: detecting one needs the CPU times of
+// pauses or, if stops are read, a safepoint with its pauses.
 func TestWhenAnIOStallIsNeverMet(t *testing.T) {
 	t.Parallel()
 	const timed, paired = "--jvm-metrics=false", "no safepoints"

@@ -48,7 +48,7 @@ func armed(t testing.TB, cfg Config, raises string, saved *[]string) *Set {
 	return s
 }
 
-// show passes lines to a Set, as a reader does that has not parsed them.
+// show passes lines to a Set without their events, as a reader that has not parsed the lines does.
 func show(s *Set, lines ...string) {
 	var c format.Classifier
 	for _, line := range lines {

@@ -72,7 +72,7 @@ func TestAnAPIThatAnswersNonsense(t *testing.T) {
 		f.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
 		r := newReplica(t, f, c)
 		if err := r.look(t.Context()); err == nil || r.trusted() == nil {
-			t.Errorf("%s: the error of look is %v, that of trusted %v; want both", name, err, r.trusted())
+			t.Errorf("%s: the error of look is %v, that of trusted %v; want an error of each", name, err, r.trusted())
 		}
 	}
 }

@@ -230,7 +230,7 @@ func (f *fakeAPI) handle(r *http.Request, body []byte) (int, map[string]any) {
 	return 405, nil
 }
 
-// applyPatch applies those JSON patches that test and add members of objects.
+// applyPatch applies a JSON patch whose operations only test or add members of objects.
 func applyPatch(object map[string]any, patch []byte) (map[string]any, bool) {
 	var ops []patchOp
 	text, _ := json.Marshal(object)

@@ -79,7 +79,7 @@ func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 	f, c := newFakeAPI(t), newClock()
 	r := newReplica(t, f, c)
 	if r.trusted() == nil || r.serving.valid(c.now()) == nil {
-		t.Error("ready before the first look")
+		t.Error("the replica is ready before the first look, want it not ready")
 	}
 	r.mustLook(t)
 	if err := errors.Join(r.reachable(f, c.now()), r.trusted(), r.serving.valid(c.now())); err != nil {
@@ -103,11 +103,11 @@ func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 	want := map[string]any{"kind": "Secret", "apiVersion": "v1", "type": "Opaque", "future": map[string]any{"field": 1.0},
 		"metadata": map[string]any{"name": "certs", "labels": map[string]any{"app": "ullage"}, "resourceVersion": s["metadata"].(map[string]any)["resourceVersion"]}}
 	if diff := cmp.Diff(want, s); diff != "" {
-		t.Errorf("the rest of the Secret has changed:\n%s", diff)
+		t.Errorf("the rest of the Secret has changed (-want +got):\n%s", diff)
 	}
 	writes := f.written()
 	if r.mustLook(t); f.written() != writes {
-		t.Error("a second look writes again")
+		t.Error("a second look writes again, want no write")
 	}
 	if err := r.reachable(f, c.now().Add(-skew+time.Minute)); err != nil {
 		t.Errorf("with a slow clock: %v, want no error", err)
@@ -152,7 +152,7 @@ func TestTheCABundleIsRepaired(t *testing.T) {
 	}
 	f.put(configPath, `{"metadata":{"name":"ullage"},"webhooks":[]}`)
 	if err := r.look(t.Context()); err == nil || r.trusted() == nil || !strings.Contains(r.trusted().Error(), "service injector in namespace shop-system") {
-		t.Errorf("without webhooks, the error of look is %v and that of trusted %v; want both, and the second to name the service injector", err, r.trusted())
+		t.Errorf("without webhooks, the error of look is %v and that of trusted %v; want an error of each, and the second to name the service injector", err, r.trusted())
 	}
 }
 
@@ -163,7 +163,7 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 	for range 3 {
 		err := r.look(t.Context())
 		if err == nil || r.trusted() == nil || r.serving.valid(c.now()) == nil {
-			t.Fatalf("a replica is ready without an API: %v", err)
+			t.Fatalf("without an API: error %v, or the replica is ready; want an error and a replica that is not ready", err)
 		}
 	}
 	f.setDown(false)
@@ -176,7 +176,7 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 	if err := errors.Join(r.trusted(), r.serving.valid(c.now())); err != nil {
 		t.Errorf("the replica is no longer ready: %v", err)
 	}
-	if n := strings.Count(r.journal.String(), "certificate maintenance failed"); n > 3 { // the texts may name ports
+	if n := strings.Count(r.journal.String(), "certificate maintenance failed"); n > 3 { // each error may name another port and is then logged
 		t.Errorf("the failure was logged %d times, want at most 3: %s", n, r.journal)
 	}
 	if n := testutil.ToFloat64(r.api.metrics.apiErrors.WithLabelValues("get_secret")); n != 6 {

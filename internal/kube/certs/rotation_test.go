@@ -54,7 +54,7 @@ func TestAShorterLifetimeTakesEffect(t *testing.T) {
 	c.add(40 * time.Minute)
 	r.mustLook(t)
 	if m, err := parseMaterial(f.data(), nil, c.now()); err != nil || m.leaf.Leaf.NotAfter.After(m.cas[0].NotAfter) && m.current() {
-		t.Errorf("a certificate outlives its CA: %v", err)
+		t.Errorf("error %v, or a certificate outlives its CA; want neither", err)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestAnEmptiedSecretIsFilledWithoutHarmAndWithANewCA(t *testing.T) {
 		t.Errorf("%d CAs, error %v; want 2 CAs, and the serving certificate signed by the new one, and no error", len(m.cas), err)
 	}
 	if b.serial() != a.serial() {
-		t.Error("the replicas differ")
+		t.Error("the replicas serve different certificates, want the same")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestAClusterThatWasOffForAYear(t *testing.T) {
 	r.mustLook(t)
 	c.add(366 * 24 * time.Hour)
 	if r.serving.valid(c.now()) == nil {
-		t.Error("ready with an expired certificate")
+		t.Error("a replica is ready with an expired certificate, want it not ready")
 	}
 	for _, r := range []*replica{r, newReplica(t, f, c)} {
 		r.mustLook(t)
@@ -183,7 +183,7 @@ func TestAClusterThatWasOffForAYear(t *testing.T) {
 		}
 	}
 	if cas(f.data()) != 1 {
-		t.Error("the expired CA is still there")
+		t.Error("the Secret still has the expired CA, want only the new one")
 	}
 }
 
@@ -233,10 +233,10 @@ func FuzzSecret(f *testing.F) {
 		m, err := parseMaterial(data, []string{"a.b.svc"}, c.now())
 		complete := m.key != nil && m.leaf != nil
 		if err == nil && !complete && len(caCert)+len(caKey)+len(cert)+len(key) > 0 && len(m.cas) > 0 && m.leaf == nil {
-			t.Fatal("an unusable Secret without an error")
+			t.Fatal("got no error for an unusable Secret, want one")
 		}
 		if m.key != nil && !m.key.PublicKey.Equal(m.cas[0].PublicKey) {
-			t.Fatal("the key is not the first CA's")
+			t.Fatal("the key is not that of the first CA, want it to be")
 		}
 		if complete {
 			if _, err := m.encode(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
-// The pod also has its status as text for people, for kubectl describe. The text of another pod, copied
-// with its manifest, is replaced.
+// The pod also has its status as readable text, which kubectl describe shows. The text of another pod,
+// copied with its manifest, is replaced.
 func TestThePodSaysInFullWhatToWrite(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"injected":       {"dest": "emptyDir"},

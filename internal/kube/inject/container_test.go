@@ -62,7 +62,7 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 		checkInvariants(t, pod, res, testConfig())
 		warned := strings.Contains(strings.Join(res.Warnings, ""), "exceeds the limit")
 		if text := marshal(t, res.Patch); !strings.Contains(text, c.has) || warned != (c.warns != "") || !strings.Contains(strings.Join(res.Warnings, ""), c.warns) {
-			t.Errorf("%v: the warnings are %q and the patch is\n%s\nwant the warning %q, or none of the limit if that is empty, and a patch with %s",
+			t.Errorf("%v: the warnings are %q and the patch is\n%s\nwant the warning %q, or no warning about the limit if that is empty, and a patch with %s",
 				c.annotations, res.Warnings, text, c.warns, c.has)
 		}
 	}
@@ -130,7 +130,7 @@ func TestSettingsOfNamespacesAreValidated(t *testing.T) {
 		c.change(&cfg)
 		bad := cfg.Validate()
 		if (c.says == "") != (len(bad) == 0) || c.says != "" && !strings.Contains(bad[0].Error(), c.says) {
-			t.Errorf("want %q: %v", c.says, bad)
+			t.Errorf("want the error %q, or none if that is empty; got %v", c.says, bad)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// FuzzMutate calls Mutate with any bytes: it returns an error, or an answer that
-// meets the invariants.
+// FuzzMutate calls Mutate with arbitrary bytes. Mutate must return an error or an
+// answer that meets the invariants.
 func FuzzMutate(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.pod.yaml")
 	if err != nil {
@@ -75,7 +75,7 @@ func FuzzManifest(f *testing.F) {
 			t.Fatalf("the second time, the error is %v, want none:\n%s", err, out)
 		}
 		if string(again) != string(out) || len(second) != len(notes) {
-			t.Fatalf("the second time, with %d notes:\n%s\nwant %d notes and the text of before:\n%s", len(second), again, len(notes), out)
+			t.Fatalf("the second time, with %d notes:\n%s\nwant %d notes and the same text as before:\n%s", len(second), again, len(notes), out)
 		}
 	})
 }

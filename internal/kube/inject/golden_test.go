@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
 
-// testConfig returns the configuration of tests without one of their own.
+// testConfig returns the configuration for tests that do not need one of their own.
 func testConfig() wish.Config {
 	cfg := wish.DefaultConfig()
 	cfg.Image = "localhost/ullage:v1"
@@ -43,8 +43,9 @@ type expected struct {
 	Patch    []patch.Op `json:"patch"`
 }
 
-// TestGolden mutates testdata/NAME.pod.yaml, with testdata/NAME.config.yaml if
-// there is one, and compares with testdata/NAME.patch.json. It also checks the invariants that hold for every pod.
+// TestGolden mutates testdata/NAME.pod.yaml and compares the result with testdata/NAME.patch.json. If
+// testdata/NAME.config.yaml exists, it is the configuration. TestGolden also checks the invariants that hold for every
+// pod.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.pod.yaml")
 	if err != nil || len(files) == 0 {
@@ -84,7 +85,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// compareFile compares with the file, or writes it under -update.
+// compareFile compares got with the content of the file. With -update, it writes got to the file instead.
 func compareFile(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -157,7 +158,7 @@ func checkInvariants(t *testing.T, pod []byte, res inject.Result, cfg wish.Confi
 		t.Fatal(err)
 	}
 	if again := mutate(t, injected, cfg); len(again.Patch)+len(again.Warnings) > 0 || again.Denied != "" {
-		t.Errorf(`a second pass returns %+v, want len(again.Patch)+len(again.Warnings) 0 and Denied ""`, again)
+		t.Errorf(`a second pass returns %+v, want no patch, no warnings and no denial`, again)
 	}
 	var typed corev1.Pod
 	if strict, err := kjson.UnmarshalStrict(injected, &typed); err != nil {
@@ -176,7 +177,7 @@ func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) 
 		return
 	}
 	if res.Refused == "" {
-		t.Fatalf("a patch without a reason: %+v", res)
+		t.Fatalf("got a patch without a reason, want a reason for the refusal: %+v", res)
 	}
 	for _, op := range res.Patch {
 		value, _ := op.Value.(map[string]any)
@@ -187,7 +188,7 @@ func checkRefused(t *testing.T, pod []byte, res inject.Result, cfg wish.Config) 
 		case op.Path == "/metadata/annotations" && len(value) == 1 && value[ask.InjectedAnnotation] != nil:
 			continue
 		}
-		t.Errorf("an operation beyond the two annotations: %+v", op)
+		t.Errorf("got the operation %+v, want none beyond the two annotations", op)
 	}
 	after := applyJSON(t, pod, res.Patch)
 	checkKept(t, "", decode(t, pod), after)
@@ -311,7 +312,7 @@ func applyJSON(t *testing.T, text []byte, ops []patch.Op) any {
 	return root
 }
 
-// applyAt returns v after the operation at names below it.
+// applyAt returns v after it has applied the operation to the place below v that names leads to.
 func applyAt(t *testing.T, v any, names []string, op patch.Op, value any) any {
 	t.Helper()
 	name := strings.ReplaceAll(strings.ReplaceAll(names[0], "~1", "/"), "~0", "~")
@@ -340,6 +341,6 @@ func applyAt(t *testing.T, v any, names []string, op patch.Op, value any) any {
 			}
 		}
 	}
-	t.Fatalf("%s of %s does not apply", op.Op, op.Path)
+	t.Fatalf("the operation %s of %s does not apply, want one that does", op.Op, op.Path)
 	return nil
 }

@@ -59,7 +59,7 @@ func TestPatchOfTheSidecarsContainer(t *testing.T) {
 type hatchCase struct {
 	defaults, asked string // the chart's value and the pod's
 	policy          wish.Policy
-	has, hasNot     string // of the sidecar
+	has, hasNot     string // texts that the pod's spec must and must not contain
 	warns, refused  string // in the warnings, for an injected pod and for a refused pod
 }
 

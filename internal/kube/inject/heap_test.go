@@ -16,8 +16,8 @@ func TestTheLogAgainstTheHeap(t *testing.T) {
 		annotations object
 		command     []string
 		resources   object
-		whole       object // of the pod
-		limit       string // afterwards
+		whole       object // the pod-level resources
+		limit       string // after the injection; so is request
 		request     string
 		pin         bool
 		warns       string // empty: no warning about memory

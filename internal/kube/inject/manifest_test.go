@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 		}
 		out, notes, err := manifest.Inject(text, testConfig())
 		if err != nil || len(notes) != 1 || !notes[0].Injected {
-			t.Fatalf("%s: the notes are %+v, error %v, want 1 in notes and Injected true", name, notes, err)
+			t.Fatalf("%s: the notes are %+v, error %v; want 1 note with Injected true, and no error", name, notes, err)
 		}
 		compareFile(t, dir+"injected/"+name+".yaml", out)
 		checkTwice(t, out)
@@ -172,8 +172,8 @@ func TestJSONStaysJSON(t *testing.T) {
 	}
 }
 
-// TestManifestDoesWhatThePatchDoes: a YAML file is changed as an API server
-// would change the pod.
+// TestManifestDoesWhatThePatchDoes checks that a YAML file is changed as an API
+// server would change the pod by the patch.
 func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.pod.yaml")
 	if err != nil {
@@ -219,7 +219,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 			res.Patch = nil
 		}
 		if diff := cmp.Diff(applyJSON(t, asJSON, res.Patch), decode(t, got)); diff != "" {
-			t.Errorf("%s: the pod that the webhook makes (-) and that in the manifest (+) differ:\n%s", file, diff)
+			t.Errorf("%s: the webhook's pod (-) and the manifest's pod (+) differ:\n%s", file, diff)
 		}
 	}
 }
@@ -260,7 +260,8 @@ func TestHiddenPullSecretsAreReported(t *testing.T) {
 	}
 }
 
-// If another webhook drops the restartPolicy from a pod of an injected manifest, the injector does not add it again.
+// If another webhook drops the restartPolicy from a pod of an injected manifest, the injector does not add it again. So
+// the manifest sets yield-after, by default to 1m.
 func TestASidecarOfAFileYields(t *testing.T) {
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {ullage.dev/inject: \"true\"}}, spec: {containers: [{name: a, image: \"a:v1\"}]}}"
 	for set, want := range map[string]string{"": "1m", "5m": "5m", "0": "0"} {

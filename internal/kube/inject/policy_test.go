@@ -63,7 +63,7 @@ func TestAMaximumHolds(t *testing.T) {
 		res := mutate(t, pod, cfg)
 		checkInvariants(t, pod, res, cfg)
 		if patch := marshal(t, res.Patch); !strings.Contains(patch, c.has) {
-			t.Errorf("%s %q: %q\npatch without %s\n%s", c.name, c.value, res.Warnings, c.has, patch)
+			t.Errorf("%s %q: the warnings are %q, want %s in the patch\n%s", c.name, c.value, res.Warnings, c.has, patch)
 		}
 	}
 }

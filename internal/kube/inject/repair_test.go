@@ -44,7 +44,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 	res := mutate(t, pod, testConfig())
 	checkInvariants(t, pod, res, testConfig())
 	if !res.Injected || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "removed the sidecar's restartPolicy") {
-		t.Fatalf(`the result is %+v, want Injected true, 1 in Warnings and "removed the sidecar's restartPolicy" in it`, res)
+		t.Fatalf(`the result is %+v, want Injected true and 1 warning, with "removed the sidecar's restartPolicy"`, res)
 	}
 	after := applyJSON(t, pod, res.Patch)
 	c := sidecarOf(t, after)
@@ -77,7 +77,7 @@ func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
 }
 
 // An API server refuses a pod that has a probe on an init container without restartPolicy. A service mesh refuses the
-// kubelet's requests.
+// kubelet's probe requests.
 func TestTheSidecarHasNoProbes(t *testing.T) {
 	pod := injectedPod(t, func(map[string]any) {})
 	if c := sidecarOf(t, decode(t, pod)); c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {

@@ -66,7 +66,7 @@ func TestGuaranteedIsAnAmountOfCPU(t *testing.T) {
 		cfg := testConfig()
 		cfg.Resources.Guaranteed = list
 		if bad := cfg.Validate(); len(bad) != 1 || !strings.Contains(bad[0].Error(), "only cpu can be set") {
-			t.Errorf(`the errors of %v are %v, want 1 in bad and "only cpu can be set" in it`, list, bad)
+			t.Errorf(`the errors of %v are %v, want 1 error, with "only cpu can be set"`, list, bad)
 		}
 	}
 }

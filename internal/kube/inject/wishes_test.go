@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// podWith returns a pod with one container and these annotations, whose names
-// lack our prefix.
+// podWith returns a pod with one container and these annotations. Their names are
+// given without our prefix.
 func podWith(t *testing.T, annotations map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{}
@@ -159,7 +159,7 @@ func statusOf(t *testing.T, pod []byte, res inject.Result) ask.Status {
 
 // An API server refuses a pod with more than 256 KiB of annotations. Our annotation must not push a pod over that limit.
 func TestNoAnnotationIsTheLastStraw(t *testing.T) {
-	const maxStatus = 24 << 10 // how much is kept free
+	const maxStatus = 24 << 10 // bytes of annotations that must be free for the status
 	const maxAnnotations = pod.MaxAnnotations
 	for _, c := range []struct {
 		name     string
@@ -184,7 +184,7 @@ func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 		for name, value := range applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any) {
 			total += len(name) + len(value.(string))
 		}
-		if total > maxAnnotations+900 { // the 1,000 bytes of the old status
+		if total > maxAnnotations+900 { // the 1,000 bytes of the old status, less the 100 bytes of room
 			t.Errorf("%s: the annotations have %d bytes, want at most %d", c.name, total, maxAnnotations+900)
 		}
 	}

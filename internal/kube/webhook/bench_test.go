@@ -52,7 +52,7 @@ func BenchmarkServer(b *testing.B) {
 			}
 			var a admissionv1.AdmissionReview
 			if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || len(a.Response.Patch) == 0 {
-				b.Errorf("error %v, the answer is %+v, want some", err, a)
+				b.Errorf("error %v, the answer is %+v; want no error and a patch", err, a)
 			}
 			resp.Body.Close()
 			took[i] = time.Since(due)

@@ -54,7 +54,8 @@ func testHandler(deny bool) (*handler, *lab.Journal, *prometheus.Registry) {
 	return newHandler(Config{DenyOnError: deny}, mutateTest, newMetrics(reg, []string{"annotation", "name"}), log.Logger()), log, reg
 }
 
-// body returns a review of a pod's creation, after replacing the pairs of strings in it.
+// body returns a review of the creation of a pod with this name. replace has pairs of a text in the review and its
+// replacement.
 func body(pod string, replace ...string) string {
 	text := fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"group":"","version":"v1","kind":"Pod"},`+
 		`"resource":{"group":"","version":"v1","resource":"pods"},"name":"x","namespace":"shop","operation":"CREATE","userInfo":{"username":"u"},`+
@@ -77,7 +78,7 @@ func parsed(t *testing.T, w *httptest.ResponseRecorder) admissionv1.AdmissionRev
 	d := json.NewDecoder(w.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&a); err != nil {
-		t.Fatalf("an answer with code %d is no review: %v", w.Code, err)
+		t.Fatalf("an answer with code %d is not a review: %v", w.Code, err)
 	}
 	if a.Kind != "AdmissionReview" || a.Request != nil || a.Response == nil || a.Response.UID == "" ||
 		(len(a.Response.Patch) > 0) != (a.Response.PatchType != nil && *a.Response.PatchType == "JSONPatch") {
@@ -165,10 +166,10 @@ func TestErrorsDenyWhereThatIsAskedFor(t *testing.T) {
 		}
 	}
 	if a := parsed(t, post(h, body("unchanged"))); !a.Response.Allowed {
-		t.Error("a pod without errors is denied")
+		t.Error("a pod without errors is denied, want it allowed")
 	}
 	if a := parsed(t, post(h, body("web", "CREATE", "UPDATE"))); !a.Response.Allowed {
-		t.Error("a review that is not of a pod's creation is denied")
+		t.Error("a review that is not of a pod's creation is denied, want it allowed")
 	}
 }
 
@@ -223,10 +224,10 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 		post(h, body("panic"))
 	}
 	if a := parsed(t, post(h, body("web"))); len(a.Response.Patch) == 0 {
-		t.Errorf("the answer has no patch: %+v", a.Response)
+		t.Errorf("after the panics the answer is %+v, want a patch", a.Response)
 	}
 	if n := testutil.ToFloat64(h.metrics.panics); n != maxDecisions+1 {
-		t.Errorf("%v panics are counted, want one for each decision at a time and one more", n)
+		t.Errorf("%v panics are counted, want maxDecisions+1", n)
 	}
 	if !strings.Contains(log.String(), "panic=\"bug in mutate\"") || !strings.Contains(log.String(), "mutateTest") {
 		t.Errorf("the log does not say where the panic was: %s", log)

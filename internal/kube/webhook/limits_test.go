@@ -20,7 +20,7 @@ func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		size  int
-		known bool // whether the request has the length
+		known bool // whether the request states its length
 		want  string
 	}{
 		{"the largest", maxBody, true, injected},
@@ -94,14 +94,14 @@ func TestAReviewOfTooManyElementsIsAnsweredWithoutDecodingIt(t *testing.T) {
 		a := parsed(t, post(h, text))
 		runtime.ReadMemStats(&after)
 		if !a.Response.Allowed || a.Response.UID != "u-1" || len(a.Response.Warnings) != 1 || !strings.Contains(a.Response.Warnings[0], fmt.Sprintf("has %d elements, at most 20000", elements)) {
-			t.Errorf("%d elements: %+v, want UID u-1, the pod allowed, and one warning, with the number of elements and that at most 20000 are", elements, a.Response)
+			t.Errorf("%d elements: %+v, want UID u-1, the pod allowed, and one warning that names the number of elements and the maximum of 20000", elements, a.Response)
 		}
 		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))+1<<20 {
 			t.Errorf("%d elements in %d bytes took %d bytes of memory, want at most %d", elements, len(text), took, uint64(len(text))+1<<20)
 		}
 	}
 	if n := testutil.ToFloat64(h.metrics.panics); n != 0 {
-		t.Errorf("%v of them were decoded, want 0", n)
+		t.Errorf("%v reviews with too many elements were decoded, want 0", n)
 	}
 }
 

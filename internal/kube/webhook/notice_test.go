@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A dry run has no side effects, and a pod without a controller has no name yet that an event could refer to.
+// A dry run has no side effects. A pod without a controller may not have a name yet, so no event could refer to it.
 func TestWhoIsNotifiedOfAPod(t *testing.T) {
 	controlled := func(pod string) string {
 		return body(pod, `"metadata":{"name":`, `"metadata":{"ownerReferences":[{"apiVersion":"x","kind":"Other","name":"no"},{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-5f7","uid":"u-7","controller":true}],"name":`)

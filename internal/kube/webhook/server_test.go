@@ -41,7 +41,7 @@ func start(t testing.TB, mutate Mutate, delay time.Duration) *rig {
 		t.Fatal(err)
 	}
 	if r.Ready() == nil {
-		t.Error("ready before it runs")
+		t.Error("the server is ready before it runs, want it not ready")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -139,7 +139,7 @@ func TestA10MiBReviewGetsItsAnswerOverTheWire(t *testing.T) {
 	text := body("web", `"field":1`, `"field":"`+strings.Repeat("x", 10<<20)+`"`)
 	a, _, err := r.review(r.client(t), text)
 	if err != nil || !a.Response.Allowed || len(a.Response.Warnings) != 1 {
-		t.Errorf("the answer is %+v, error %v, want Allowed true and 1 in Warnings", a, err)
+		t.Errorf("the answer is %+v, error %v; want Allowed true, 1 warning and no error", a, err)
 	}
 }
 

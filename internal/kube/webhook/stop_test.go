@@ -25,14 +25,14 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	}, 500*time.Millisecond)
 	c := r.client(t)
 	if _, resp, err := r.review(c, body("web")); err != nil || resp.Close {
-		t.Fatalf("the answer closes the connection, or the error is %v, want Close false", err)
+		t.Fatalf("before the signal: error %v, or the answer closes the connection; want no error and Close false", err)
 	}
 	r.end()
 	lab.Eventually(t, within, "not ready", func() bool { return r.Ready() != nil && strings.Contains(r.Ready().Error(), "stopping") })
-	// On the connection that is open, and on a new one.
+	// The first review uses the open connection, and the second a new one.
 	for range 2 {
 		if _, resp, err := r.review(c, body("web")); err != nil || !resp.Close {
-			t.Errorf("after the signal: %v, want Close true", err)
+			t.Errorf("after the signal: error %v, or the answer does not close the connection; want no error and Close true", err)
 		}
 	}
 	slow := make(chan error, 1)
@@ -80,7 +80,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			_, _ = io.WriteString(conn, text)
 			_ = conn.SetReadDeadline(time.Now().Add(readTimeout + lab.Patience))
 			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("%s: still connected", name)
+				t.Errorf("%s: still connected, want the connection cut off", name)
 			}
 		})
 	}

@@ -224,7 +224,7 @@ func TestResume(t *testing.T) {
 				a, b := all.Classify([]byte(lines[i]), rest), late.Classify([]byte(lines[i]), rest)
 				// A weak prefix of UL is a header only if no strong prefix was seen before.
 				if began = began || b.Kind == ul.Header && b.Level != ul.Unknown; began && a.Level != b.Level {
-					t.Errorf("%s: from line %d, %q is %s, but %s in the whole stream", c.name, from, lines[i], b.Level, a.Level)
+					t.Errorf("%s: from line %d, %q is %s, want %s as in the whole stream", c.name, from, lines[i], b.Level, a.Level)
 				}
 			}
 			whole.Classify([]byte(lines[from]), []byte(strings.Join(lines[from+1:], "\n")))

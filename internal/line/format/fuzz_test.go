@@ -97,7 +97,7 @@ func TestHostileLines(t *testing.T) {
 		}
 		var cut Classifier
 		if got, want := cut.Classify(line[:min(len(line), maxHead)], nil), c.Classify(line, nil); got.Level != want.Level && want.Kind == ul.Header {
-			t.Errorf("%q: the head is %v, the whole line %v", head, got, want)
+			t.Errorf("%q: the head is %v, the whole line %v, want the same level", head, got, want)
 		}
 	}
 	for name, line := range benchLines {
@@ -120,7 +120,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		var at stamp
 		if h, ok := parseJSON(line, &at); !ok || h.level != flat {
-			t.Fatalf("%q: flatLevel is %s, the parsed level %s, read is %v; want the same level and true", line, flat, h.level, ok)
+			t.Fatalf("%q: flatLevel is %s, the parsed level %s, parsed: %v; want the same level and true", line, flat, h.level, ok)
 		}
 	})
 }

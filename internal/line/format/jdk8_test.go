@@ -7,8 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A line of JDK 8's collector, whatever its stamps, is a record without a level, and does not inherit one. The lines that
-// follow continue it.
+// A line of JDK 8's collector is a record, whatever its stamps are. The record has no level and does not inherit one.
+// The lines that follow continue it.
 func TestLinesOfJDK8(t *testing.T) {
 	for _, one := range []struct {
 		line   string

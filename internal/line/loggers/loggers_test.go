@@ -85,18 +85,18 @@ func FuzzParse(f *testing.F) {
 		got, err := Parse(text)
 		if err != nil {
 			if !got.IsZero() {
-				t.Errorf("levels %q with the error %v, want none with an error", got, err)
+				t.Errorf("got the levels %q with the error %v, want no levels with an error", got, err)
 			}
 			return
 		}
 		if again, err := Parse(got.String()); err != nil || again != got || len(got.String()) > MaxText {
-			t.Errorf("%q is %q, and that is %q, %v; want the same again, no error and at most %d bytes", text, got, again, err, MaxText)
+			t.Errorf("%q is read as %q, and that as %q, error %v; want the same again, no error and at most %d bytes", text, got, again, err, MaxText)
 		}
 		if strings.ContainsFunc(got.String(), func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 			t.Errorf("%q is %q, want only printable ASCII without spaces", text, got)
 		}
 		if _, any, _ := got.Lowest(); any == ul.Unknown || strings.Count(got.String(), ",") >= maxRules {
-			t.Errorf("%q wants %v and above", got, any)
+			t.Errorf("%q is accepted with the lowest level %v, want a known level and at most maxRules rules", got, any)
 		}
 	})
 }

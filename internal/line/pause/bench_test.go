@@ -23,14 +23,14 @@ func benchmark(b *testing.B, lines [][]byte) {
 	}
 }
 
-// A whole collection, at gc*=debug,safepoint*=debug.
+// BenchmarkDebugLog parses the lines of a whole collection, at gc*=debug,safepoint*=debug.
 func BenchmarkDebugLog(b *testing.B) {
 	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log"} {
 		b.Run(name, func(b *testing.B) { benchmark(b, sample(b, name)) })
 	}
 }
 
-// Each kind of event, with few and with all decorators.
+// BenchmarkEvent parses lines of each kind of event, with few and with all decorators.
 func BenchmarkEvent(b *testing.B) {
 	for _, name := range []string{"g1-jdk25.log", "all-decorators-jdk25.log"} {
 		for kind := Pause; kind <= CPU; kind++ {
@@ -45,7 +45,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// Joining logs, also those of JDK 8.
+// BenchmarkJoin joins the lines of logs, including logs of JDK 8.
 func BenchmarkJoin(b *testing.B) {
 	logs := map[string][][]byte{"cms-jdk8": lines(strings.Split(oldCMS, "\n")...), "g1-jdk8": lines(strings.Split(oldG1, "\n")...)}
 	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log", "g1-jdk17.log"} {

@@ -14,10 +14,10 @@ func TestBucketsHoldTheirDurations(t *testing.T) {
 				i := b.Of(v)
 				low, high := b.Bounds(i)
 				if v < low || v > high || float64(high-low) > float64(v)/float64(int(1)<<b) {
-					t.Errorf("%d is in bucket %d of %d, from %d to %d; want bounds around it, at most 1/%d of it apart", v, i, b, low, high, 1<<b)
+					t.Errorf("%d is in bucket %d of Buckets(%d), from %d to %d; want bounds that enclose it and differ by at most 1/%d of it", v, i, b, low, high, 1<<b)
 				}
 				if _, before := b.Bounds(i - 1); i > 0 && before != low-1 {
-					t.Errorf("bucket %d of %d begins at %d, and the one before ends at %d; want no gap", i, b, low, before)
+					t.Errorf("bucket %d of Buckets(%d) begins at %d, and the bucket before it ends at %d; want no gap", i, b, low, before)
 				}
 			}
 		}
@@ -37,7 +37,7 @@ func TestDurationsAreReadBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		n    int
 		next func(i int) time.Duration
-		off  float64 // by how much their sum may differ
+		off  float64 // the largest relative error of the sum that is read back
 	}{
 		"none":           {0, nil, 0},
 		"nanoseconds":    {60, func(i int) time.Duration { return time.Duration(i) }, 0},
@@ -64,7 +64,7 @@ func TestDurationsAreReadBack(t *testing.T) {
 			back, ok := ParseDurations(text)
 			n, seconds := countsOf(&back)
 			if !ok || len(text) > MaxDurationsText || n != uint64(c.n) || math.Abs(seconds-sum) > c.off*sum+1e-12 {
-				t.Errorf("%q (%d bytes) is %d durations of %v s, %v; want %d of %v s within %v of that, in %d bytes",
+				t.Errorf("%q (%d bytes) is read as %d durations with a sum of %v s, %v; want %d with a sum of %v s, with a relative error of at most %v, in at most %d bytes",
 					text, len(text), n, seconds, ok, c.n, sum, c.off, MaxDurationsText)
 			}
 		})

@@ -33,7 +33,7 @@ func TestStalledByTheFloor(t *testing.T) {
 	e, _ := Parse([]byte("GC(0) User=0.00s Sys=0.00s Real=0.30s"))
 	for floor, want := range map[Floor]bool{0: true, Floor(time.Millisecond): true, Floor(300 * time.Millisecond): true, Floor(301 * time.Millisecond): false} {
 		if e.Stalled(floor) != want {
-			t.Errorf("at a floor of %s: stalled %v", floor.Duration(), !want)
+			t.Errorf("at a floor of %s: stalled is %v, want the opposite", floor.Duration(), !want)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func checkEvent(t *testing.T, e Event, line []byte) {
 	}
 	if e.Kind == CPU || e.Kind == Metaspace || e.Kind == Workers || e.Kind == Safepoint && e.Reaching+e.At == e.Duration && e.Name == nil {
 		if e.Name != nil {
-			t.Fatalf("%q is no event, but has a name: %+v", line, e)
+			t.Fatalf("%q has a name, want none for an event of this kind: %+v", line, e)
 		}
 		return
 	}
@@ -121,11 +121,11 @@ func FuzzJoiner(f *testing.F) {
 				collected += c.Count
 				for i := range c.Pauses {
 					if c.Pauses[i].GC != c.GC {
-						t.Fatalf("the collection has a pause of another one: %+v", c)
+						t.Fatalf("the collection has a pause of another collection, want only its own: %+v", c)
 					}
 				}
 				if c.Allocated < -1 || c.Promoted < -1 || c.Paused < 0 || c.Lines[0] > c.Lines[1] {
-					t.Fatalf("the collection is impossible, want Allocated and Promoted from -1, Paused from 0 and Lines in order: %+v", c)
+					t.Fatalf("the collection is impossible, want Allocated and Promoted at least -1, Paused at least 0 and Lines in order: %+v", c)
 				}
 			},
 		})

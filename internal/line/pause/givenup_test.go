@@ -36,7 +36,7 @@ func TestFailuresAndWhatIsGivenUp(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(line))
 		if diff := cmp.Diff(want, e); diff != "" || ok != (want.Kind != 0) {
-			t.Errorf("%s: read is %v, want %v; the event (-want +got):\n%s", line, ok, want.Kind != 0, diff)
+			t.Errorf("%s: parsed: %v, want %v; the event (-want +got):\n%s", line, ok, want.Kind != 0, diff)
 		}
 	}
 	if e, ok := Parse([]byte("[0.1s][info][gc,init] CPUs: 2 total, 2 available")); !ok || e.Kind != Init {
@@ -63,7 +63,7 @@ func TestWhyACollectionOfShenandoahDegenerated(t *testing.T) {
 		"[1.040s][info ][gc             ] GC(219) Cannot finish degeneration, upgrading to Full GC",
 		"[1.042s][info ][gc             ] GC(219) Pause Degenerated GC (Outside of Cycle) 45M->45M(64M) 3.249ms"))
 	if len(all.collections) != 4 || len(all.stops) != 4 {
-		t.Fatalf("the collections are %+v, the stops %+v, want 4 in collections and 4 in stops", all.collections, all.stops)
+		t.Fatalf("the collections are %+v, the stops %+v, want 4 of each", all.collections, all.stops)
 	}
 	for i, want := range []struct {
 		cause string
@@ -110,7 +110,7 @@ func TestNothingIsGivenUp(t *testing.T) {
 	all := join(lines("Cancelling GC: Allocation Failure During Evacuation", "Cancelling GC: Stopping VM", "Failed to allocate Shared, 1K",
 		"[1.0s][info][gc] Using G1", "[1.1s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"))
 	if len(all.collections) != 1 || all.collections[0].Marks != 0 || all.collections[0].Cause != "G1 Evacuation Pause" {
-		t.Errorf(`the collections are %+v, want 1 in collections, Marks 0 and Cause "G1 Evacuation Pause"`, all.collections)
+		t.Errorf(`the collections are %+v, want 1 with Marks 0 and Cause "G1 Evacuation Pause"`, all.collections)
 	}
 }
 

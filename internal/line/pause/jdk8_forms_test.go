@@ -8,10 +8,10 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// oldForm is a log by one set of JDK 8's options. As in jdk8_test.go, the lines are written by hand.
+// oldForm is a log as one set of JDK 8's options produces it. As in jdk8_test.go, the lines are written by hand.
 type oldForm struct{ name, log, want string }
 
-// oldForms have what the options add to the lines, between them or in their middle.
+// oldForms have the text that the options add between lines or in the middle of a line.
 var oldForms = []oldForm{
 	{"ParNew with PrintTenuringDistribution and PrintReferenceGC, dates alone", `2026-03-01T10:00:01.000+0100: [GC (Allocation Failure) 2026-03-01T10:00:01.000+0100: [ParNew2026-03-01T10:00:01.008+0100: [SoftReference, 0 refs, 0.0000188 secs]2026-03-01T10:00:01.008+0100: [WeakReference, 28 refs, 0.0000173 secs]2026-03-01T10:00:01.008+0100: [FinalReference, 964 refs, 0.0009240 secs]2026-03-01T10:00:01.009+0100: [PhantomReference, 0 refs, 2 refs, 0.0000052 secs]2026-03-01T10:00:01.009+0100: [JNI Weak Reference, 0.0000039 secs]
 Desired survivor size 524288 bytes, new threshold 1 (max 6)

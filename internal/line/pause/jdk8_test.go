@@ -313,7 +313,7 @@ func TestNoPauseOfJDK8(t *testing.T) {
 func TestParseLineOfJDK8(t *testing.T) {
 	e, ok := Parse([]byte("2026-03-01T10:00:01.000+0100: 1.000: [GC (Allocation Failure) [PSYoungGen: 65536K->10748K(76288K)] 65536K->12345K(251392K), 0.6000000 secs] [Times: user=0.03 sys=0.01, real=0.60 secs]"))
 	if !ok || e.Kind != Pause || e.GC != -1 || e.Duration != 600*time.Millisecond || string(e.Name) != "Young (Allocation Failure)" || e.Real != 600*time.Millisecond || !e.Stalled(DefaultFloor) {
-		t.Errorf(`the event is %+v, its name %q, read is %v; want a stalled Pause "Young (Allocation Failure)" with GC -1, Duration and Real 600ms`,
+		t.Errorf(`the event is %+v, its name %q, parsed: %v; want a stalled Pause "Young (Allocation Failure)" with GC -1, Duration and Real 600ms`,
 			e, e.Name, ok)
 	}
 	if e, ok := Parse([]byte(" [Times: user=0.03 sys=0.01, real=0.60 secs]")); ok {
@@ -392,7 +392,7 @@ func checkOldEvent(t *testing.T, e Event, line []byte) {
 	}
 	if e.GC != -1 || e.Kind == Pause && (!bytes.Contains(line, []byte("GC")) || len(e.Name) == 0) || len(e.Name) > maxName ||
 		!isListed(actions, e.Action()) || !isListed(causes, e.Cause()) {
-		t.Fatalf("%q has a wrong number or name, want GC -1, listed names of at most %d bytes, and of a Pause a name and GC in the line: %+v",
+		t.Fatalf("%q has a wrong number or name, want GC -1, listed names of at most %d bytes and, for a Pause, a name, and GC in the line: %+v",
 			line, maxName, e)
 	}
 }

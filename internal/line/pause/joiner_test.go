@@ -74,14 +74,14 @@ func TestYoungAndFullInOneSafepointAreOneStop(t *testing.T) {
 			continue
 		}
 		if len(stop.Pauses) != 2 || stop.Pauses[0].Action != "young" || stop.Pauses[1].Action != "full" || stop.Pauses[1].Cause != "System.gc()" {
-			t.Errorf(`the stop is %+v, want 2 in Pauses, Action "young", Action "full" and Cause "System.gc()"`, stop)
+			t.Errorf(`the stop is %+v, want 2 pauses: the first with Action "young", the second with Action "full" and Cause "System.gc()"`, stop)
 		}
 		if times := stop.Times(); !times.Known || times.User != 20*time.Millisecond {
 			t.Errorf("the CPU times of the stop are %+v, want Known true and User 20 ms", times)
 		}
 		return
 	}
-	t.Error("no stop of System.gc()")
+	t.Error("got no stop of System.gc(), want one")
 }
 
 // The lines of a debug log are joined. A log with only some of the lines has the same
@@ -109,7 +109,7 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 		t.Errorf("the runs are %+v, want 1 with Started true, Collector %v, RegionSize 1 MiB, Workers 2 and Version 25.0.3+9-LTS (release)", all.runs, G1)
 	}
 	if len(all.stops) != 3 || len(all.collections) != 2 {
-		t.Fatalf("%d stops, %d collections, want 3 in stops and 2 in collections", len(all.stops), len(all.collections))
+		t.Fatalf("%d stops, %d collections, want 3 and 2", len(all.stops), len(all.collections))
 	}
 	c := all.collections[0]
 	if c.Promoted != 2<<20 || c.Allocated != -1 || all.collections[1].Allocated != 37<<20 || c.Metaspace.After != 151<<10 || c.Heap != mib(46, 9, 64) ||
@@ -118,7 +118,7 @@ func TestPausesOfPartsOfALog(t *testing.T) {
 			"Metaspace.After 151 KiB, Start.Uptime 1.99s or 2s, no Marks and 2 Workers; the second is %+v", c, 37<<20, all.collections[1])
 	}
 	if s := all.stops[0]; s.Duration != 10022000 || len(s.Pauses) != 1 || s.Times() != (Times{User: 20 * time.Millisecond, Real: 10 * time.Millisecond, Known: true}) || s.Lines != [2]uint64{10, 12} {
-		t.Errorf("the first stop is %+v, want Duration 10.022ms, 1 in Pauses, Times with User 20ms and Real 10ms, and Lines [10 12]", s)
+		t.Errorf("the first stop is %+v, want Duration 10.022ms, 1 pause, Times with User 20ms and Real 10ms, and Lines [10 12]", s)
 	}
 	for _, without := range []string{"[safepoint]", "[gc,cpu]", "[gc]", "[gc,heap]"} {
 		var part [][]byte
@@ -152,7 +152,7 @@ func TestACollectionInsideOfAnotherIsInTheSameStop(t *testing.T) {
 		"[7.684s][info][safepoint] Leaving safepoint region",
 		"[7.684s][info][safepoint] Total time for which application threads were stopped: 0.0840973 seconds, Stopping threads took: 0.0000083 seconds"))
 	if len(all.stops) != 1 || len(all.stops[0].Pauses) != 2 || all.stops[0].Duration != 84097300 || len(all.collections) != 2 {
-		t.Errorf("%d collections in stops %+v, want 1 in stops, 2 in Pauses, Duration 84097300 and 2 in collections", len(all.collections), all.stops)
+		t.Errorf("%d collections in the stops %+v, want 2 collections in 1 stop, with 2 pauses and Duration 84097300", len(all.collections), all.stops)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestAPauseInTheSafepointOfAnotherOperationIsInItsStop(t *testing.T) {
 		"[5.794s][info][safepoint] Leaving safepoint region",
 		"[5.794s][info][safepoint] Total time for which application threads were stopped: 0.0938692 seconds, Stopping threads took: 0.0933602 seconds"))
 	if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Name != "ClassLoaderStatsOperation" {
-		t.Errorf(`the stops are %+v, want 1 in stops, 1 in Pauses and Name "ClassLoaderStatsOperation"`, all.stops)
+		t.Errorf(`the stops are %+v, want 1 with 1 pause and Name "ClassLoaderStatsOperation"`, all.stops)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 		t.Errorf("%d CPU times of pauses, want 3", all.timed)
 	}
 	if s := all.stops[0]; s.Operation != "CMS_Initial_Mark" || len(s.Pauses) != 1 || s.Reaching != 45600 {
-		t.Errorf(`the first stop is %+v, want Operation "CMS_Initial_Mark", 1 in Pauses and Reaching 45600`, s)
+		t.Errorf(`the first stop is %+v, want Operation "CMS_Initial_Mark", 1 pause and Reaching 45600`, s)
 	}
 	for _, s := range all.stops {
 		if s.Suspect(0) != NoSuspicion {
@@ -221,11 +221,11 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 		"[0.609s][info][gc,marking  ] GC(14) Concurrent Cleanup for Next Mark 0.083ms",
 		"[0.609s][info][gc          ] GC(14) Concurrent Undo Cycle 0.116ms"))
 	if len(all.collections) != 3 || all.timed != 2 {
-		t.Fatalf("%d CPU times are joined; the collections are %+v, want 3 in collections and timed 2", all.timed, all.collections)
+		t.Fatalf("%d CPU times are joined; the collections are %+v, want 2 CPU times and 3 collections", all.timed, all.collections)
 	}
 	for i, want := range []string{"young", "concurrent start", "undo cycle"} {
 		if c := all.collections[i]; c.Action != want || c.Marks&Cut != 0 {
-			t.Errorf("the collection is %+v, want %s", c, want)
+			t.Errorf("the collection is %+v, want Action %s and no mark Cut", c, want)
 		}
 	}
 	if times := all.collections[1].Pauses[0].Times; times.User != 10*time.Millisecond {
@@ -233,8 +233,8 @@ func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
 	}
 }
 
-// From a log of JDK 25.0.3: the metaspace comes after the safepoint and ends a cycle.
-// The last cycle has the form of JDK 17, in which the line of the metaspace has no number.
+// From a log of JDK 25.0.3: the line of the metaspace comes after the safepoint and ends a
+// cycle. The last cycle has the form of JDK 17, in which the line of the metaspace has no number.
 func TestCyclesOfShenandoah(t *testing.T) {
 	safepoint := "[0.592s][info][safepoint] Safepoint \"ShenandoahDegeneratedGC\", Time since last: 4411964 ns, Reaching safepoint: 3005 ns, At safepoint: 3770000 ns, Leaving safepoint: 10 ns, Total: 3773015 ns, Threads: 0 runnable, 12 total"
 	metaspace := "Metaspace: 3750K(3904K)->3750K(3904K) NonClass: 3341K(3392K)->3341K(3392K) Class: 409K(512K)->409K(512K)"
@@ -251,13 +251,13 @@ func TestCyclesOfShenandoah(t *testing.T) {
 		"[0.601s][info][gc          ] GC(7) Pause Final Update Refs 0.012ms",
 		"[0.601s][info][gc          ] GC(7) Concurrent cleanup 24M->12M(64M) 0.025ms"))
 	if len(all.collections) != 3 || len(all.stops) != 4 || all.collections[2].Marks != 0 || all.collections[2].Heap.After != 12<<20 {
-		t.Fatalf("there are %d stops; the collections are %+v, want 3 in collections, 4 in stops, Marks 0 and After 12 MiB", len(all.stops), all.collections)
+		t.Fatalf("there are %d stops; the collections are %+v, want 4 stops and 3 collections, the last with Marks 0 and Heap.After 12 MiB", len(all.stops), all.collections)
 	}
 	if c := all.collections[0]; c.Action != "concurrent cycle" || c.Marks != 0 || c.Metaspace.After != 3750<<10 {
-		t.Errorf(`the first collection is %+v, want Action "concurrent cycle", Marks 0 and After 3750 KiB`, c)
+		t.Errorf(`the first collection is %+v, want Action "concurrent cycle", Marks 0 and Metaspace.After 3750 KiB`, c)
 	}
 	if c := all.collections[1]; c.Action != "degenerated gc" || c.Marks != Degenerated || c.Metaspace.After != 3750<<10 {
-		t.Errorf(`the second collection is %+v, want Action "degenerated gc", Marks %v and After 3750 KiB`, c, Degenerated)
+		t.Errorf(`the second collection is %+v, want Action "degenerated gc", Marks %v and Metaspace.After 3750 KiB`, c, Degenerated)
 	}
 }
 
@@ -278,7 +278,7 @@ func TestCyclesOfZ(t *testing.T) {
 		"[1.030s][info][gc,phases] GC(4) O: Pause Mark End 0.007ms",
 		"[1.040s][info][gc] GC(4) Major Collection (Proactive) 8M(12%)->7M(11%) 0.040s"))
 	if len(all.collections) != 2 || all.collections[0].GC != 5 {
-		t.Fatalf("the collections are %+v, want 2 in collections and GC 5", all.collections)
+		t.Fatalf("the collections are %+v, want 2, the first with GC 5", all.collections)
 	}
 	c := all.collections[1]
 	if c.Collector != GenerationalZ || c.Action != "major collection" || c.Cause != "Proactive" || c.Count != 3 || c.Promoted != 3<<20 || c.Heap.Before != 8<<20 || c.Heap.After != 7<<20 ||
@@ -299,7 +299,7 @@ func TestARestartOfTheJVMIsANewRun(t *testing.T) {
 	} {
 		all := join(log)
 		if len(all.runs) != 2 || all.runs[1].Number != 2 || len(all.collections) != 2 || all.collections[1].Run != 2 || all.collections[1].Allocated != -1 {
-			t.Errorf("%s: the runs are %+v, want 2 in runs, Number 2, 2 in collections, Run 2 and Allocated -1\nthe collections are %+v", name, all.runs, all.collections)
+			t.Errorf("%s: the runs are %+v, want 2, the second with Number 2\nthe collections are %+v, want 2, the second with Run 2 and Allocated -1", name, all.runs, all.collections)
 		}
 	}
 }
@@ -314,11 +314,11 @@ func TestTwoJVMsInOneFileAreSeen(t *testing.T) {
 		"[92.000s][info][gc] GC(52) Pause Full (System.gc()) 90M->80M(340M) 1.000ms"))
 	last := all.runs[len(all.runs)-1]
 	if !last.Mixed || last.Number != 2 || len(all.collections) != 5 || len(all.stops) != 5 {
-		t.Errorf("%+v, %d collections, %d stops, want Mixed true, Number 2, 5 in collections and 5 in stops", all.runs, len(all.collections), len(all.stops))
+		t.Errorf("the runs are %+v, with %d collections and %d stops; want the last run with Mixed true and Number 2, 5 collections and 5 stops", all.runs, len(all.collections), len(all.stops))
 	}
 	for _, c := range all.collections {
 		if c.Allocated > 0 {
-			t.Errorf("the collection has an allocated size, from two heaps: %+v, want Allocated 0", c)
+			t.Errorf("the collection has an Allocated that was computed from two heaps, want at most 0: %+v", c)
 		}
 	}
 }
@@ -332,7 +332,7 @@ func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 		}
 		all := join(lines(log...))
 		if last := all.runs[len(all.runs)-1]; !last.Mixed || last.Number != 1 || len(all.stops) != 4 {
-			t.Errorf("%s: %+v, %d stops, want Mixed true, Number 1 and 4 in stops", name, all.runs, len(all.stops))
+			t.Errorf("%s: the runs are %+v, with %d stops; want the last run with Mixed true and Number 1, and 4 stops", name, all.runs, len(all.stops))
 		}
 	}
 	for name, numbers := range map[string][]int{"one inside of the other": {1, 0, 2, 3}, "some are missing": {3, 9, 12, 50}} {
@@ -341,7 +341,7 @@ func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 			log = append(log, fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", i+1, n))
 		}
 		if all := join(lines(log...)); len(all.runs) != 1 || all.runs[0].Mixed {
-			t.Errorf("%s: the runs are %+v, want 1 in runs and Mixed false", name, all.runs)
+			t.Errorf("%s: the runs are %+v, want 1 with Mixed false", name, all.runs)
 		}
 	}
 }
@@ -368,7 +368,7 @@ func TestAJVMThatDiesAfterOneCollectionIsOne(t *testing.T) {
 	}
 	all := join(lines(log...))
 	if last := all.runs[len(all.runs)-1]; last.Mixed || last.Number != 12 {
-		t.Errorf("the runs are %+v, want Mixed false and Number 12", all.runs)
+		t.Errorf("the runs are %+v, want the last with Mixed false and Number 12", all.runs)
 	}
 }
 
@@ -382,7 +382,7 @@ func TestAJVMThatCrashesAgainAndAgainIsOne(t *testing.T) {
 	}
 	all := join(lines(log...))
 	if len(all.runs) != 10 || all.runs[9].Mixed {
-		t.Errorf("the runs are %+v, want 10 in runs and Mixed false", all.runs)
+		t.Errorf("the runs are %+v, want 10, the last with Mixed false", all.runs)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 	}
 }
 
-// From a JVM 25 with -Xlog:gc,safepoint on a disk that was frozen for 2.5 s: the JVM waited to
+// From a JVM of JDK 25 with -Xlog:gc,safepoint on a disk that was frozen for 2.5 s: the JVM waited to
 // write the pause's line, after the time that the line measures.
 func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 	for _, test := range []struct {
@@ -433,7 +433,7 @@ func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 	}
 }
 
-// The JVM logs CPU times in hundredths of a second. The first pause is from a JVM 17.
+// The JVM logs CPU times in hundredths of a second. The first pause is from a JVM of JDK 17.
 func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) {
 	for _, test := range []struct {
 		length, real string
@@ -444,7 +444,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 		{"97.204", "0.10", 0, NoSuspicion},
 		{"100.001", "0.10", 0, Idle},
 		{"91.812", "0.10", Floor(90 * time.Millisecond), Idle},
-		{"2.748", "0.10", 0, NoSuspicion}, // 90 ms or more
+		{"2.748", "0.10", 0, NoSuspicion}, // Real=0.10s may be as little as 90 ms
 		{"2.748", "0.11", 0, Idle},        // at least 100 ms were a wait to write the line of the pause
 		{"6.000", "0.00", Floor(5 * time.Millisecond), NoSuspicion},
 	} {
@@ -457,7 +457,7 @@ func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) 
 	}
 }
 
-// The time of a heap dump after its collection is work, not a stall. From a JVM 17, except for the durations.
+// The time of a heap dump after its collection is work, not a stall. From a JVM of JDK 17, except for the durations.
 func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 	all := join(lines(
 		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",
@@ -515,6 +515,6 @@ func TestALineAtTraceIsNoEvent(t *testing.T) {
 		t.Errorf("the line is read as %+v, want no event", e)
 	}
 	if _, ok := NewJoiner(Handlers{}).Line([]byte(line), ul.Class{}); !ok {
-		t.Error("a line of unknown class is not an event")
+		t.Error("a line of unknown class is not read as an event, want it read")
 	}
 }

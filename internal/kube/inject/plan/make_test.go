@@ -35,7 +35,7 @@ func namesOf(volumes []corev1.Volume) (all []string) {
 	return all
 }
 
-// Two JVMs share only the volumes of the copy and of the annotations.
+// Two JVMs share only the volumes of the destination and of the annotations.
 func TestAPlanOfTwoJVMs(t *testing.T) {
 	app := corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "JDK_JAVA_OPTIONS", Value: "-Xmx1g"}}}
 	p := made(map[string]string{"container": "app,worker", "dest": "pvc:logs"}, app, corev1.Container{Name: "web"}, corev1.Container{Name: "worker"})
@@ -43,11 +43,11 @@ func TestAPlanOfTwoJVMs(t *testing.T) {
 		t.Errorf("volumes %v, want %v", got, want)
 	}
 	if len(p.Sidecars) != 2 || len(p.Changes) != 2 || !p.Injected || !p.Labelled || p.Refused != "" {
-		t.Fatalf(`the plan is %+v, want 2 in Sidecars, 2 in Changes, Injected true, Labelled true and Refused ""`, p)
+		t.Fatalf(`the plan is %+v, want 2 sidecars, 2 changes, Injected true, Labelled true and Refused ""`, p)
 	}
 	first, second := p.Changes[0], p.Changes[1]
 	if first.Container != 0 || first.Options.Index != 0 || first.Options.Old != "-Xmx1g" || !strings.HasPrefix(first.Options.Value, "-Xmx1g -Xlog:") {
-		t.Errorf(`the first JVM: %+v, want Container 0, Index 0, Old "-Xmx1g" and "-Xmx1g -Xlog:" at its start`, first)
+		t.Errorf(`the first JVM: %+v, want Container 0, Index 0, Old "-Xmx1g" and a Value that begins with "-Xmx1g -Xlog:"`, first)
 	}
 	want := []corev1.VolumeMount{{Name: "ullage-logs-2", MountPath: "/var/log/jvm"}, {Name: "ullage-tmp-2", MountPath: "/tmp"}}
 	if second.Container != 2 || second.Options.Index != -1 || !reflect.DeepEqual(second.Mounts, want) || second.Memory != (Memory{}) {
@@ -60,10 +60,10 @@ func TestAPlanOfARefusal(t *testing.T) {
 	taken := corev1.Container{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/log/jvm"}}}
 	p := made(nil, taken)
 	if p.Injected || p.Refused != ask.MountTaken || len(p.Annotations) != 2 || len(p.Warnings) != 1 {
-		t.Fatalf("the plan is %+v, want it not injected, refused for %q, 2 in Annotations and 1 in Warnings", p, ask.MountTaken)
+		t.Fatalf("the plan is %+v, want it not injected, refused for %q, with 2 annotations and 1 warning", p, ask.MountTaken)
 	}
 	p.Annotations, p.Warnings, p.Refused = nil, nil, ""
 	if !reflect.DeepEqual(p, Plan{}) {
-		t.Errorf("a refused pod is changed: %+v", p)
+		t.Errorf("the other fields of the plan are %+v, want zero values: a refused pod is not changed", p)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-// TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
+// TestDollarIsNotExpanded checks that dollars are escaped, because the kubelet expands $(NAME) in values of variables.
 func TestDollarIsNotExpanded(t *testing.T) {
 	w := wish.Read(map[string]string{ask.Prefix + "match": "*$(HOME)", ask.Prefix + "dest": "pvc:logs"}, "shop", wish.Config{})
-	if len(w.Problems) != 1 { // the pattern leaves out the JVM's files
+	if len(w.Problems) != 1 { // the problem is that the pattern does not match the JVM's files
 		t.Fatalf("the problems are %q, want one", w.Problems)
 	}
 	env := environment(&jvm{wishes: &w, Container: &pod.Container{Container: &corev1.Container{Name: "app"}}})

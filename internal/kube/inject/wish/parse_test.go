@@ -50,7 +50,7 @@ func FuzzXlog(f *testing.F) {
 			t.Fatalf("%q became %q, want some text without spaces, colons, quotes, backslashes and dollars", text, got)
 		}
 		if _, err := ask.ParseSelection(strings.ReplaceAll(got, "=off", "=info")); err != nil {
-			t.Fatalf("%q became %q, which is no selection: %v", text, got, err)
+			t.Fatalf("%q became %q, want a selection: %v", text, got, err)
 		}
 		if again, _, err := parseXlog(got); err != nil || again != got {
 			t.Fatalf("%q became %q, then %q, error %v; want no further change and no error", text, got, again, err)
@@ -71,13 +71,13 @@ func TestTheAnnotationAdoptDoesNotBecomeAFlag(t *testing.T) {
 		}
 	}
 	if w := Read(map[string]string{key: "gc*=loud"}, "shop", Config{}); len(w.Problems) == 0 {
-		t.Error("a bad selection is not a problem")
+		t.Error("a bad selection: got no problem, want one")
 	}
 	unreached := map[string]string{ask.Prefix + Attach: "off"}
 	if w := Read(unreached, "shop", Config{Defaults: map[string]string{ask.Adopt: "gc*=info"}}); len(w.Problems) > 0 || !w.Sidecar.Levels.Adopt.IsZero() {
 		t.Errorf("a default for a pod whose JVM can't be reached: %q, problems %q; want no selection and no problem", w.Sidecar.Levels.Adopt, w.Problems)
 	}
 	if unreached[key] = "gc*=info"; len(Read(unreached, "shop", Config{}).Problems) == 0 {
-		t.Error("an annotation without effect is not a problem")
+		t.Error("an annotation without effect: got no problem, want one")
 	}
 }
