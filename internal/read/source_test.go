@@ -179,7 +179,7 @@ func TestAParkedSourceLosesAndRepeatsNothing(t *testing.T) {
 					t.Fatalf("%d bytes of a frame are in memory, want 0", held)
 				}
 				if len(s.Lines.Rest()) > 0 {
-					t.Fatal("the rest of a frame is in memory")
+					t.Fatal("the rest of a frame is in memory, want it freed")
 				}
 			}
 		}
@@ -190,8 +190,8 @@ func TestAParkedSourceLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-// The frame after a loss is read before the loss is returned. If each of a thousand streams lacked a segment, each
-// would hold such a frame.
+// The frame after a loss is read before the loss is returned. A parked source must not hold this frame: if each of a
+// thousand streams lacked a segment, there would be a thousand such frames in memory.
 func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 	dir, segs := commits(t, true, "one, of", " which the middle", " is missing\ntwo\n")
 	if err := os.Remove(segs[1].Path); err != nil {
@@ -205,7 +205,7 @@ func TestASourceThatIsParkedAtALossHoldsNoFrame(t *testing.T) {
 		if err = s.Read(); errors.As(err, &loss) {
 			s.Park(1 << 10)
 			if s.ahead != nil {
-				t.Errorf("%d bytes of the frame after the loss are in memory, want nil", len(s.ahead.raw))
+				t.Errorf("%d bytes of the frame after the loss are in memory, want none", len(s.ahead.raw))
 			}
 			found = append(found, "!")
 		}
@@ -239,6 +239,6 @@ func TestABrokenFileIsReadAsFarAsItGoes(t *testing.T) {
 	}
 	found := all(t, &s)
 	if n := len(found); n < 2 || found[0] != "one" || !strings.HasPrefix(found[n-1], "! read gc.log.zst at byte") || slices.ContainsFunc(found[:n-1], func(line string) bool { return line[0] == '!' }) {
-		t.Errorf("the source returned %q, want one, perhaps more lines, and one error at the end, of reading gc.log.zst", found)
+		t.Errorf("the source returned %q, want one, perhaps more lines, and at the end a single error of reading gc.log.zst", found)
 	}
 }

@@ -75,7 +75,7 @@ func TestFollowGoesOnBehindDamage(t *testing.T) {
 	})
 }
 
-// An error of reading loses nothing, unless the caller skips the segment.
+// A read error loses nothing unless the caller skips the segment.
 func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		d.look()
@@ -93,7 +93,7 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 		files := segment.FollowFiles([]segment.Info{{Path: bad, Name: filepath.Base(bad)}, {Path: d.newest(), Name: filepath.Base(d.newest())}}, false, segment.FollowOptions{})
 		defer files.Close()
 		if _, err := files.Next(); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("the error is %v, want that of a missing file", err)
+			t.Fatalf("the error is %v, want the error of a missing file", err)
 		}
 		files.Skip()
 		if raw, err := files.Next(); string(raw) != "2\n" {
@@ -124,7 +124,7 @@ func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 		}
 		named, err := segment.OpenReader(listed.Path)
 		if err != nil {
-			t.Fatalf("a link that a user names is refused: %v", err)
+			t.Fatalf("a link that a user names is refused, want it opened: %v", err)
 		}
 		named.Close()
 	})

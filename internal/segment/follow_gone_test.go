@@ -28,7 +28,7 @@ func TestFollowPastRetention(t *testing.T) {
 		// The stream ends and is deleted completely. Later it exists again, with the
 		// same numbers and the same beginning.
 		must(t, os.RemoveAll(d.dir()))
-		for later := time.Now().Add(time.Millisecond); !time.Now().After(later); { // the names have milliseconds
+		for later := time.Now().Add(time.Millisecond); !time.Now().After(later); { // the new segment needs another name, and names have milliseconds
 		}
 		texts(t, d.restart(segment.Mark{}), "1\n")
 		d.expect("1\n")

@@ -19,8 +19,8 @@ type sidecar struct {
 	s     *store.Stream
 	raw   strings.Builder // all bytes that were ever appended, once
 	at    int             // the position of the stream's end in raw
-	mark  segment.Mark    // of the checkpoint,
-	saved int             // and its position in raw
+	mark  segment.Mark    // in the checkpoint
+	saved int             // the position of mark in raw
 	rand  *rand.Rand
 }
 
@@ -59,7 +59,7 @@ func (c *sidecar) check() {
 	c.t.Helper()
 	if got, want := c.got.String(), c.raw.String()[:c.at]; !strings.HasPrefix(c.raw.String(), got) || len(got) < len(want) {
 		at := firstDifference([]byte(got), []byte(c.raw.String()))
-		c.t.Fatalf("read %d bytes, %d were written, %d are left, want a beginning of the written that holds those left: they differ at %d:\n%.80q\n%.80q",
+		c.t.Fatalf("read %d bytes; %d were written, and the stream has the first %d of them; want a prefix of the written bytes, at least as long as the stream; first difference at %d:\n%.80q\n%.80q",
 			len(got), c.raw.Len(), c.at, at, got[at:], c.raw.String()[at:])
 	}
 	c.expectErrors()

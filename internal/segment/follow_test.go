@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// followed is a stream that a test writes, and the bytes that a Follower has read of it.
+// followed is a stream that a test writes, and the bytes that a Follower has read from it.
 type followed struct {
 	t       testing.TB
 	dest    string
@@ -23,8 +23,8 @@ type followed struct {
 	store   *store.Store
 	f       *segment.Follower
 	opt     segment.FollowOptions
-	closes  bool // the open segment, before each look
-	rewinds bool // after each frame, so that it reads each frame twice
+	closes  bool // whether each look closes the open segment first
+	rewinds bool // whether look rewinds after each frame, so that it reads each frame twice
 	got     bytes.Buffer
 	want    string
 	errs    []error // since they were last checked

@@ -69,7 +69,7 @@ func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
 	})
 }
 
-// Even the first segment may follow numbers that were never committed.
+// The numbers before the first committed segment may belong to segments that were never committed.
 func TestTheFirstCommittedSegmentFollowsNone(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, configOf(segment.Zstd))
@@ -82,7 +82,7 @@ func TestTheFirstCommittedSegmentFollowsNone(t *testing.T) {
 	wantFollows(t, dest, "gc", [2]uint64{2, 0})
 }
 
-// Anyone who may write the file can write anything there.
+// Any process that may write to the segment can set the attribute to any text.
 func TestANoteThatCannotBeIsIgnored(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, configOf(segment.Zstd))
@@ -94,7 +94,7 @@ func TestANoteThatCannotBeIsIgnored(t *testing.T) {
 	for _, text := range []string{"1", "2", "-1", "x", "", "999999999999999999", "99999999999999999999999999"} {
 		must(t, unix.Setxattr(segs[0].Path, segment.FollowsAttr, []byte(text), 0))
 		if got := segs[0].Follows(); got != 0 {
-			t.Errorf("%q: it follows %d, want 0", text, got)
+			t.Errorf("with the attribute %q, the segment follows %d, want 0", text, got)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(dir, "20261120T100000.000Z-000009.log"), 0o750))
 	must(t, os.Mkdir(filepath.Join(dest, "empty"), 0o750))
 	must(t, os.Mkdir(filepath.Join(dest, ".ullage"), 0o750))
-	// The clock stepped back between 2 and 10.
+	// The clock stepped back between segments 2 and 10.
 	names := []string{"20261120T100000.000Z-000002.log", "20261120T090000.000Z-000010.log.gz", "20261120T110000.000Z-000001.log.zst"}
 	for _, name := range append(names, "notes.txt") {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o640))
@@ -82,7 +82,7 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	must(t, err)
 	defer open.Close()
 	if two, err := segment.Newest(open, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
-		t.Errorf("newest 2: %v, %v, want 2 in two, Seq 10 and Seq 2", two, err)
+		t.Errorf("the newest 2 are %v, error %v; want 2 segments, with Seq 2 and then Seq 10", two, err)
 	}
 	streams, err := segment.Streams(dest)
 	must(t, err)

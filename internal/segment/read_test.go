@@ -155,7 +155,7 @@ func TestResyncAtTheEndOfTheFile(t *testing.T) {
 		frame := frameOf(t, how, lines(1, 300))
 		for name, c := range map[string]struct {
 			behind []byte
-			stop   int // where it stops in the damage after that
+			stop   int // where Resync stops, in bytes after the frame
 			then   error
 		}{
 			"zeros":                   {make([]byte, 5000), 5000, io.EOF},
@@ -200,7 +200,7 @@ func TestFramesOfOtherWriters(t *testing.T) {
 			data := join(skippable, e.EncodeAll(raw, nil), e.EncodeAll(nil, nil), skippable, stream.Bytes(),
 				e.EncodeAll(make([]byte, 1<<20), nil), skippable)
 			if got := decode(t, segmentFile(t, segment.Zstd, data)); !bytes.Equal(got, join(raw, raw, make([]byte, 1<<20))) {
-				t.Fatalf("the segment has %d bytes, other than were written", len(got))
+				t.Fatalf("the segment has %d bytes, want exactly the bytes that were written", len(got))
 			}
 		})
 	}
@@ -213,7 +213,7 @@ func TestFrameOverTheBoundIsDamage(t *testing.T) {
 			raw, err := r.Next()
 			var bad *segment.CorruptionError
 			if fits := size <= segment.ReadFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
-				t.Errorf("a %s frame of %d bytes is read as %d, error %v; want all of up to %d bytes, and else a CorruptionError",
+				t.Errorf("a %s frame of %d bytes is read as %d, error %v; want a frame of up to %d bytes as a whole, and a CorruptionError for a larger one",
 					how, size, len(raw), err, segment.ReadFrame)
 			}
 			if c := r.Window(); c > segment.ReadFrame {
@@ -262,6 +262,6 @@ func TestErrorTextsNameThePlace(t *testing.T) {
 		}
 	}
 	if !errors.Is(bad, segment.ErrMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {
-		t.Error("the errors do not wrap their causes")
+		t.Error("the errors do not wrap their causes, want ErrMagic and io.ErrUnexpectedEOF")
 	}
 }

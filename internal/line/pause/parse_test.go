@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.line))
 		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
-			t.Errorf("%s: read is %v, want true; the event (-want +got):\n%s", test.line, ok, diff)
+			t.Errorf("%s: Parse reports %v, want true; event (-want +got):\n%s", test.line, ok, diff)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestNoEvent(t *testing.T) {
 		"[0.397s][info][gc] GC(-1) Pause Full 1M->1M(2M) 1.234ms",
 		"[0.397s][info][gc] GC(1) o: Pause Mark End 1.234ms",
 		"[0.397s][info][gc] GC(1)  Pause Full 1.234ms",
-		// From another logger, as the tags show, or in the middle of a message.
+		// Lines of another logger, as the tags show, and events in the middle of a message.
 		"[0.397s][info][exceptions] " + full,
 		"[0.397s][info][gcx] " + full,
 		"[0.397s][info][] " + full,
@@ -110,7 +110,7 @@ func TestNoEvent(t *testing.T) {
 		"Safepoint \"a\nb\", Reaching safepoint: 1 ns, At safepoint: 3 ns, Total: 9 ns",
 	} {
 		if e, ok := Parse([]byte(line)); ok || !cmp.Equal(e, Event{}) {
-			t.Errorf("%q is read as %+v, with the name %s, read is %v; want the zero event and false", line, e, e.Name, ok)
+			t.Errorf("Parse(%q) is %+v with the name %s, %v; want the zero event and false", line, e, e.Name, ok)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestEverySetOfDecorators(t *testing.T) {
 	} {
 		want, ok := Parse([]byte(m.message))
 		if !ok {
-			t.Fatalf("%s: no event is read, want one", m.message)
+			t.Fatalf("%s: Parse finds no event, want one", m.message)
 		}
 		for set := range ul.Decorator(1 << len(fields)) {
 			line := []byte(nil)
@@ -153,8 +153,8 @@ func TestEverySetOfDecorators(t *testing.T) {
 	}
 }
 
-// A full disk cuts a line anywhere, and the next line is glued to it. The result is a real
-// event, or no event.
+// A full disk cuts a line anywhere, and the next line is glued to it. The glued line must be parsed
+// as the event of one of the two lines, or as no event.
 func TestGluedLinesInventNothing(t *testing.T) {
 	for _, name := range []string{"all-decorators-jdk17.log", "debug-g1-jdk25.log", "z-jdk25.log", "shenandoah-jdk17.log", "serial-jdk25.log"} {
 		lines := sample(t, name)
@@ -173,12 +173,13 @@ func checkGlued(t *testing.T, first, second []byte) {
 	for cut := range first {
 		line := slices.Concat(first[:cut], second)
 		if e, ok := Parse(line); ok && !cmp.Equal(e, a) && !cmp.Equal(e, b) {
-			t.Errorf("%s is read as %+v, with the name %s; want no event or that of one of the two lines", line, e, e.Name)
+			t.Errorf("%s is parsed as %+v with the name %s; want no event, or the event of one of the two lines", line, e, e.Name)
 		}
 	}
 }
 
-// Without decorators there is less to check, so a glued line must not have the form of an event.
+// Without decorators, Parse has less to check. Even so, it must not find an event in a glued line that neither of the
+// two lines has.
 func TestGluedLinesWithoutDecorations(t *testing.T) {
 	for _, jdk := range []string{"jdk17.log", "jdk25.log"} {
 		lines := sample(t, "no-decorators-"+jdk)
@@ -207,7 +208,7 @@ func TestStalled(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.message))
 		if e.Stalled(0) != test.want || ok == (test.message == "") {
-			t.Errorf("%s: read is %v, the event is %+v; want %v, and Stalled %v", test.message, ok, e, test.message != "", test.want)
+			t.Errorf("%s: Parse reports %v, the event is %+v; want %v and Stalled %v", test.message, ok, e, test.message != "", test.want)
 		}
 	}
 }
@@ -254,7 +255,7 @@ func TestNamesForPeopleAndMetrics(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.message))
 		if !ok || e.Action() != test.action || e.Cause() != test.cause || e.Operation() != None {
-			t.Errorf("%s: read is %v, the action is %q, the cause %q, the operation %q; want true, %q, %q and %q",
+			t.Errorf("%s: Parse reports %v, the action is %q, the cause %q, the operation %q; want true, %q, %q and %q",
 				test.message, ok, e.Action(), e.Cause(), e.Operation(), test.action, test.cause, None)
 		}
 	}
@@ -297,7 +298,7 @@ func TestFurtherEvents(t *testing.T) {
 	} {
 		e, ok := Parse([]byte(test.line))
 		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
-			t.Errorf("%s: read is %v, want true; the event (-want +got):\n%s", test.line, ok, diff)
+			t.Errorf("%s: Parse reports %v, want true; event (-want +got):\n%s", test.line, ok, diff)
 		}
 	}
 }

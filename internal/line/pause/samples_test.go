@@ -118,7 +118,7 @@ func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 		for _, line := range sample(t, s.name) {
 			e, ok := Parse(line)
 			if phaseForm.Match(line) != (e.Kind == Phase) || e.Kind != Phase && furtherForm.Match(line) != (e.Kind > CPU) {
-				t.Errorf("%s: %s: read is %v, the event is %+v; want a Phase: %v, and else a kind above CPU: %v",
+				t.Errorf("%s: %s: Parse reports %v, the event is %+v; want a Phase: %v; otherwise, a kind above CPU: %v",
 					s.name, line, ok, e, phaseForm.Match(line), furtherForm.Match(line))
 			}
 			if e.Kind > CPU {
@@ -126,7 +126,7 @@ func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 			}
 			want, wanted := reread(line)
 			if diff := cmp.Diff(want, e); ok != wanted || diff != "" {
-				t.Errorf("%s: %s: read is %v, want %v; the event (-want +got):\n%s", s.name, line, ok, wanted, diff)
+				t.Errorf("%s: %s: Parse reports %v, want %v; event (-want +got):\n%s", s.name, line, ok, wanted, diff)
 			}
 			kinds[e.Kind]++
 			if e.Kind == Safepoint && e.Reaching+e.Cleanup+e.At+e.Leaving != e.Duration {
@@ -141,7 +141,7 @@ func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 }
 
 // One line announces each pause, and one line of gc,cpu follows it if the collector logs
-// CPU times. So a collection has as many lines of each kind as pauses.
+// CPU times. So a collection has as many lines of each kind as it has pauses.
 func TestEachPauseOfACollectionCountsOnce(t *testing.T) {
 	for _, s := range samples {
 		started, paused, measured := map[int64]int{}, map[int64]int{}, map[int64]int{}

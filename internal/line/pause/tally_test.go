@@ -13,14 +13,14 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// tallied is a Tally that receives the records of a Joiner, with the figures that it passed on.
+// tallied is a Tally that receives the records of a Joiner. It keeps the figures that the Tally passed on.
 type tallied struct {
 	*Tally
 	joiner *Joiner
 	all    []Figures
 }
 
-// newTallied returns a Tally of lines that are read when they are written, or at the time late if it is not zero.
+// newTallied returns a Tally whose lines are read at the time at which they were written or, if late is not zero, at late.
 func newTallied(late time.Time) *tallied {
 	d := &tallied{}
 	d.Tally = NewTally(0, func(f *Figures) { d.all = append(d.all, *f) })
@@ -153,7 +153,8 @@ func TestWhatFiguresHold(t *testing.T) {
 	}
 }
 
-// A log may have other lines for hours. They show that the JVM runs, and the time counts once.
+// For hours, a log may have only other lines. They show that the JVM runs, and this time must be in the figures exactly
+// once.
 func TestFiguresOfALogWithOtherLines(t *testing.T) {
 	d := newTallied(time.Time{})
 	d.read(stopAt(0, 1e6))
@@ -167,7 +168,7 @@ func TestFiguresOfALogWithOtherLines(t *testing.T) {
 	until := start
 	for _, f := range d.all {
 		if !f.Since.Equal(until) {
-			t.Errorf("figures %s begin at %s, want where those before end, at %s", f.short(), f.Since, until)
+			t.Errorf("figures %s begin at %s, want the end of the previous figures, %s", f.short(), f.Since, until)
 		}
 		span, until = span+f.Span, f.Until
 	}
@@ -176,7 +177,7 @@ func TestFiguresOfALogWithOtherLines(t *testing.T) {
 	}
 }
 
-// A log that is read days after it was written, such as that of an earlier JVM, is not longer for that.
+// If a log is read days after it was written, such as the log of an earlier JVM, the delay must not lengthen its span.
 func TestFiguresOfALogThatIsReadLate(t *testing.T) {
 	read := start.Add(48 * time.Hour)
 	d := newTallied(read)
@@ -188,7 +189,7 @@ func TestFiguresOfALogThatIsReadLate(t *testing.T) {
 	}
 }
 
-// Figures are of one JVM.
+// Figures never describe more than one JVM.
 func TestFiguresEndWithTheirJVM(t *testing.T) {
 	d := newTallied(time.Time{})
 	again := func(up time.Duration) string { // ten minutes later, by another JVM
@@ -201,18 +202,18 @@ func TestFiguresEndWithTheirJVM(t *testing.T) {
 	}
 }
 
-// If two JVMs write to one file, figures say nothing but that.
+// If two JVMs write to one file, its figures say only that they are mixed.
 func TestFiguresOfMixedLogsAreEmpty(t *testing.T) {
 	d := newTallied(time.Time{})
 	d.read(stopAt(time.Second, time.Millisecond))
 	d.Run(&Run{Number: 1, Mixed: true}, start, start)
 	d.end()
 	if len(d.all) != 1 || !d.all[0].Mixed || d.all[0].Stopped > 0 || len(d.all[0].Stops.counts) > 0 {
-		t.Errorf("figures %+v, want one that says mixed, and nothing else", d.all)
+		t.Errorf("figures %+v, want a single one with Mixed set and nothing else", d.all)
 	}
 }
 
-// The clock may be set back: the figures until then end there.
+// When the clock is set back, the current figures end.
 func TestFiguresEndWhenTheClockIsSetBack(t *testing.T) {
 	d := newTallied(start.Add(time.Hour))
 	back := func(up time.Duration) string { // eight hours earlier
@@ -225,7 +226,7 @@ func TestFiguresEndWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// The figures of real logs add up to what the records show, and are read back from their fields.
+// The figures of real logs add up to the stops of their records and can be read back from their fields.
 func TestFiguresOfRealLogs(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.log")
 	if err != nil || len(files) == 0 {
@@ -252,7 +253,7 @@ func TestFiguresOfRealLogs(t *testing.T) {
 		var got uint64
 		var sum time.Duration
 		for _, f := range d.all {
-			if f.Since.IsZero() || !ul.Believed(f.Since) { // lines without a date; the sidecar would know when it has read them
+			if f.Since.IsZero() || !ul.Believed(f.Since) { // lines without a date: a sidecar would use the time at which it read them
 				f.Since, f.Until = start, start
 			}
 			fields := map[string]string{}
@@ -261,7 +262,7 @@ func TestFiguresOfRealLogs(t *testing.T) {
 			}
 			back, ok := ReadFigures(func(key string) string { return fields[key] })
 			if again := back.Fields(); !ok || !slices.Equal(again[:fixedFields], f.Fields()[:fixedFields]) {
-				t.Errorf("%s: %q are read back as %q, %v", file, f.Fields(), again, ok)
+				t.Errorf("%s: %q are read back as %q, %v; want the same fields and true", file, f.Fields(), again, ok)
 			}
 			n, _ := countsOf(&back.Stops)
 			got, sum = got+n, sum+back.Stopped
@@ -287,7 +288,7 @@ func TestWhatIsNotFigures(t *testing.T) {
 		return ok
 	}
 	if !read(nil) {
-		t.Fatal("good figures are refused")
+		t.Fatal("good figures are refused, want them accepted")
 	}
 	for _, c := range [][2]string{{"since", ""}, {"since", "now"}, {"until", start.Add(-time.Second).Format(ul.TimeLayout)}, {"stopped", "-1s"}, {"stopped", "0s"}, {"stopped", "3"},
 		{"stopped", "99999999h"}, {"heap", "-1"}, {"heap", "0"}, {"heap", fmt.Sprint(uint64(math.MaxUint64))}, {"stops", "6:1"}} {

@@ -15,7 +15,7 @@ func TestALineThatTheJVMCouldNotEnd(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		lines []string
-		found bool // in the last line
+		found bool // whether the last line contains a second line
 		lost  time.Duration
 	}{
 		"whole lines":                                   {[]string{dated, later}, false, 0},
@@ -52,8 +52,8 @@ func TestALineThatTheJVMCouldNotEnd(t *testing.T) {
 	}
 }
 
-// A line that a JVM wrote contains no other line. A line that is cut anywhere is found if the line before it has the
-// same decorators.
+// A line of fewer than 8 bytes contains no second line. If a line is cut anywhere and another line is glued to it, that
+// second line is found, provided that the line before has the same decorators.
 func FuzzCuts(f *testing.F) {
 	addSamples(f, func(line []byte) { f.Add(line, uint16(len(line)/2)) })
 	f.Fuzz(func(t *testing.T, line []byte, at uint16) {
@@ -73,7 +73,7 @@ func FuzzCuts(f *testing.F) {
 		if _, found := before.Find(glued, classes.Classify(glued)); !found {
 			t.Fatalf("no second line found in %q", glued)
 		}
-		// The class only shortens the search.
+		// The class of a line shortens the search but does not change its result.
 		for _, next := range [][]byte{line, glued, glued, line} {
 			without := cuts
 			without.prev = bytes.Clone(cuts.prev)

@@ -62,7 +62,7 @@ func checkRecord(t *testing.T, r *Record, line []byte) {
 		// The fields are in the order of their decorators.
 		at := offset(text, line)
 		if at <= end || line[at-1] != '[' {
-			t.Fatalf("%s at %d, want it after %d, behind a '[' of %q", Decorator(1<<i), at, end, line)
+			t.Fatalf("%s at %d, want it after %d and directly after a '[' in %q", Decorator(1<<i), at, end, line)
 		}
 		end = at + len(text)
 	}

@@ -61,7 +61,7 @@ func TestMarkerIsAHeaderAtLevelWarning(t *testing.T) {
 		}
 		back, ok := ParseMarker(line)
 		if when, dated := r.When(); !dated || !ok || !when.Equal(back.First) {
-			t.Errorf("%s: the record is of %s, %v, the gap of %s, %v; want the same time and true for both", line, when, dated, back.First, ok)
+			t.Errorf("%s: the time of the record is %s, %v, the time of the gap is %s, %v; want the same time and true for both", line, when, dated, back.First, ok)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestReasonsAreNamed(t *testing.T) {
 	}
 }
 
-// A line that is parsed as a marker is a marker, byte for byte.
+// ParseMarker accepts only lines that AppendMarker writes, byte for byte.
 func FuzzParseMarker(f *testing.F) {
 	for _, line := range []string{sampleMarker, "", "[", "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: ",
 		"[0000-01-01T00:00:00.000+0000][warning][ullage] gap: 1 lines, 0 bytes dropped in 9223372036.854s: drop error=1"} {

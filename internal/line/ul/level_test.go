@@ -46,7 +46,7 @@ func TestLevelIsAFlagValue(t *testing.T) {
 		}
 	}
 	if _, err := ParseLevel("warn"); err == nil {
-		t.Error("ParseLevel accepts warn, which a JVM does not know")
+		t.Error("ParseLevel accepts warn, want an error: a JVM does not know warn")
 	}
 	level = Debug
 	if err := fs.Parse([]string{"--keep-level", "loud"}); err == nil || level != Debug {

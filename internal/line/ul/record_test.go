@@ -136,7 +136,7 @@ func TestParseDropMessage(t *testing.T) {
 			t.Errorf("%s: %s, %d dropped; want kind %v and %d dropped, a drop message at level %s", c.name, show(&r), r.Dropped, c.kind, c.dropped, Warning)
 		}
 		if r.Ambiguous&Tags != 0 {
-			t.Errorf("%s: a drop message has no tags, but got %s", c.name, show(&r))
+			t.Errorf("%s: got %s with ambiguous tags, want none: a drop message has no tags", c.name, show(&r))
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestParseReplacesTheWholeRecord(t *testing.T) {
 	r.Parse([]byte("[0.013s][vm-1][7][8][warning][      ] 123456 messages dropped due to async logging"))
 	r.Parse([]byte("text"))
 	if got := show(&r); got != "text | text" || r.Dropped != 0 || r.Ambiguous != 0 {
-		t.Errorf(`%s, %d dropped, want got "text | text", Dropped 0 and Ambiguous 0`, got, r.Dropped)
+		t.Errorf(`%s, %d dropped, want "text | text", Dropped 0 and Ambiguous 0`, got, r.Dropped)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestRealLogs(t *testing.T) {
 			var r Record
 			r.Parse(line)
 			if r.Kind == Header && (r.Present != s.present || r.UnknownFields != 0) {
-				t.Errorf("%s: decorators %s and %d unknown fields, want %s and none in %s", s.name, r.Present, r.UnknownFields, s.present, line)
+				t.Errorf("%s: decorators %s and %d unknown fields, want %s and 0, in %s", s.name, r.Present, r.UnknownFields, s.present, line)
 			}
 		}
 		if kinds != s.kinds || levels != s.levels || dropped != s.dropped {

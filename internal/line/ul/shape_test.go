@@ -23,6 +23,6 @@ func TestEachByteOfATimeCounts(t *testing.T) {
 		}
 	}
 	if isTime([]byte(good[1:])) || isTime([]byte(good+"0")) || isTime(nil) {
-		t.Error("isTime accepts a text of another length")
+		t.Error("isTime accepts a text of another length, want it refused")
 	}
 }

@@ -31,7 +31,7 @@ type object struct {
 	number      int    // of the segment; 0: hour + 1
 	lines       string // uncompressed
 	cut         int    // bytes that the server does not send
-	listed      int    // bytes that the server lists in addition
+	listed      int    // bytes that the server adds to the size in its listing
 }
 
 func (o object) name() string {
@@ -83,7 +83,7 @@ func TestPodsHaveAURLEach(t *testing.T) {
 	url := bucketOf(t, object{pod: "web-1", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log"}, object{pod: "web-0", stream: "gc.log", hour: 1}, object{pod: "web-0", stream: mark.Stream})
 	pods, err := Pods(t.Context(), url)
 	if err != nil || len(pods) != 2 || pods[0].Name != "shop/web-0" || pods[1].Name != "shop/web-1" {
-		t.Fatalf(`%+v, %v, want 2 in pods, Name "shop/web-0" and Name "shop/web-1"`, pods, err)
+		t.Fatalf(`%+v, %v, want 2 pods with the names "shop/web-0" and "shop/web-1" and no error`, pods, err)
 	}
 	if got := fetched(t, pods[1].URL, time.Time{}); len(got) != 1 || got[0] != "0/gc.log/"+(object{}).name() {
 		t.Errorf("the URL of %s leads to %q, want only its segment of gc.log", pods[1].Name, got)
@@ -177,17 +177,17 @@ func TestSegmentsAfterTheWindowAreNotFetched(t *testing.T) {
 				if strings.Contains(path, mark.Stream) {
 					marks++
 				} else if segments++; !strings.HasSuffix(path, (object{hour: segments - 1, lines: "x"}).name()) {
-					t.Errorf("segment %d is %s, want them without a hole", segments, path)
+					t.Errorf("segment %d is %s, want no hole between the segments", segments, path)
 				}
 			}
 			if segments != c.want || marks != len(c.hours) {
-				t.Errorf("%d segments and %d of marks were fetched, want %d and %d", segments, marks, c.want, len(c.hours))
+				t.Errorf("%d segments of the log and %d of marks were fetched, want %d and %d", segments, marks, c.want, len(c.hours))
 			}
 		})
 	}
 }
 
-// Of the marks, those around the window are fetched, and of a log only the keys are read.
+// FetchMarks fetches the segments of marks around the window. Of the segments of a log, it reads only the keys.
 func TestMarksAroundTheWindowAreFetched(t *testing.T) {
 	var objects []object
 	for hour := range 6 {
@@ -212,12 +212,12 @@ func TestMarksAroundTheWindowAreFetched(t *testing.T) {
 		dir := t.TempDir()
 		containers, logs, err := FetchMarks(t.Context(), url, w, dir)
 		if got := filesIn(t, dir); err != nil || len(containers) != 2 || !slices.Equal(got, c.want) || len(logs) != 1 || logs[filepath.Join(dir, "0")] != hours(c.first, c.last) {
-			t.Errorf("from minute %d to %d: %q in %d containers, log %v, error %v; want %q in 2, %v", c.since, c.until, got, len(containers), logs, err, c.want, hours(c.first, c.last))
+			t.Errorf("from minute %d to %d: %q in %d containers, log %v, error %v; want %q in 2 containers, log %v", c.since, c.until, got, len(containers), logs, err, c.want, hours(c.first, c.last))
 		}
 	}
 }
 
-// hours is the time from an hour after noon to another.
+// hours returns the window between two times, both given in hours after noon.
 func hours(first, last int) clock.Window {
 	return clock.Window{Since: noon.Add(time.Duration(first) * time.Hour), Until: noon.Add(time.Duration(last) * time.Hour)}
 }
@@ -248,7 +248,7 @@ func TestSegmentsOfAWrongClockAreFetched(t *testing.T) {
 	}
 }
 
-// What a bucket holds is not trusted.
+// The content of a bucket is not trusted.
 func TestABadBucketIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   object
@@ -274,7 +274,7 @@ func TestABadBucketIsRefused(t *testing.T) {
 	}
 }
 
-// Segments that do not fit are not begun: they would fill a file system that others use.
+// If the segments do not fit, none of them is fetched: they would fill a file system that other programs use.
 func TestSegmentsThatDoNotFitAreNotFetched(t *testing.T) {
 	const exbibyte = 1 << 60
 	dir := t.TempDir()

@@ -29,7 +29,7 @@ func newTimedStream(t *testing.T, how segment.Compression) *timedStream {
 	return &timedStream{shipped: d, stream: d.restart("gc.log", segment.Mark{}), begun: time.Now().UTC().Truncate(time.Second)}
 }
 
-// commit persists text that was read at the given offset from the beginning.
+// commit persists text that the sidecar read at the given time after begun.
 func (s *timedStream) commit(after time.Duration, text string) {
 	s.t.Helper()
 	s.append(s.stream, text)
@@ -54,7 +54,7 @@ func (s *timedStream) print(cfg Config) (text string, from int64) {
 	return stdout.String(), from
 }
 
-// window is the span between two offsets from the beginning.
+// window returns a Config for the lines between two times after begun.
 func (s *timedStream) window(from, to time.Duration) Config {
 	return Config{Since: s.begun.Add(from), Until: s.begun.Add(to)}
 }
@@ -134,7 +134,7 @@ func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	})
 }
 
-// The JSON object has the time from the seek file, by which the sidecar had read the line.
+// Each JSON object has the time from the seek file by which the sidecar had read the line.
 func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for minute := range 3 {
@@ -155,7 +155,7 @@ func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
 	})
 }
 
-// A window is applied to lines that have only uptimes, in the second of three JVMs.
+// A window also selects among lines that have only uptimes, even in the second and third JVM of a stream.
 func TestSeekWithUptimesAlone(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)
 	for jvm := range 3 {

@@ -115,7 +115,8 @@ func (d *shipped) sync(s *store.Stream) segment.Mark {
 	return m
 }
 
-// eachFollow runs a test for every compression, with and without a filter, and without events of the kernel.
+// eachFollow runs a test for every compression in three ways: without a filter, with a filter, and with polling instead
+// of kernel events.
 func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	for _, how := range []segment.Compression{segment.Zstd, segment.None} {
@@ -216,14 +217,14 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 			mark = d.sync(s)
 			mark.Sealed = true
 		}
-		// The segment before it grows instead.
+		// The new segment is deleted, and the segment before it grows instead.
 		s = d.restart("gc.log", mark)
 		d.append(s, "5\n")
 		f.expect("5\n")
 		d.must(os.Remove(newestSegment(t, d.dir, "gc.log")))
 		grow(t, d, newestSegment(t, d.dir, "gc.log"), "5\n6\n")
 		f.expect("6\n")
-		// Streams that do not match.
+		// Streams that do not match are not printed.
 		d.append(d.restart("other", segment.Mark{}), "no match\n")
 		d.append(d.restart("app.log", segment.Mark{}), "match\n")
 		f.expect("app.log: match\n")
@@ -276,7 +277,7 @@ func grow(t *testing.T, d *shipped, path, raw string) {
 	d.must(file.Close())
 }
 
-// A whole line must never be in memory, however long it is, whether or not it passes the filter.
+// The memory for a line must be bounded, however long the line is and whether or not it passes the filter.
 func TestAnEndlessLineIsBounded(t *testing.T) {
 	d := newShipped(t, segment.Zstd)
 	s := d.restart("gc.log", segment.Mark{})
@@ -309,7 +310,7 @@ func (n *countingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// First the last lines, then everything that is appended, as in `tail -n 2 -f`.
+// A follower first prints the last lines, then everything that is appended, as in `tail -n 2 -f`.
 func TestFollowFromTheTail(t *testing.T) {
 	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})

@@ -71,7 +71,7 @@ func TestFollowOfGapsListsEachOnce(t *testing.T) {
 	d.append(s, marker(1), "[0.101s][info][gc] two\n")
 	f.expect("TIME                          STREAM  KIND           LINES         BYTES    SECONDS  DISCARD                   DROP\n" +
 		"2026-11-21T10:01:00.000+0000  gc.log  dropped            1            10      1.000  info=1                    -\n")
-	s = d.restart("gc.log", mark) // and once more
+	s = d.restart("gc.log", mark) // the new sidecar writes the same lines again
 	d.append(s, marker(1)+"[0.101s][info][gc] two\n"+marker(2))
 	f.expect("2026-11-21T10:02:00.000+0000  gc.log  dropped            2            20      1.000  info=2                    -\n")
 	d.append(d.restart("another.log", segment.Mark{}), marker(3))

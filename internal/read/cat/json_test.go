@@ -32,7 +32,7 @@ func objects(t *testing.T, dest string) (got []object) {
 	for line := range strings.Lines(out.String()) {
 		var o object
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			t.Fatalf("%.300q is no JSON: %v", line, err)
+			t.Fatalf("%.300q is not JSON: %v", line, err)
 		}
 		got = append(got, o)
 	}
@@ -53,7 +53,7 @@ func TestJSONOfALongLine(t *testing.T) {
 		}
 		got := objects(t, d.dir)
 		if len(got) != 2 || got[1].Text != "end" {
-			t.Fatalf("there are %d objects, want 2", len(got))
+			t.Fatalf("got %d objects, want 2, the last one with the text \"end\"", len(got))
 		}
 		if want := strings.TrimSuffix(long, "\xe2\x82") + "\ufffd\ufffd"; got[0].Text != want {
 			t.Errorf("the text has %d bytes, want %d", len(got[0].Text), len(want))

@@ -23,7 +23,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// record is a record of a test and its time.
+// record is a record that a test wrote, with its time.
 type record struct {
 	at   time.Time
 	text string // with the name of its stream before each line
@@ -103,10 +103,10 @@ func TestMergeIsAStableSortByTime(t *testing.T) {
 					t.Fatal(err)
 				}
 				if out.String() != text.String() {
-					t.Errorf("%d bytes, want %d: they are not in order", out.Len(), text.Len())
+					t.Errorf("printed %d bytes, want %d, in the order of a stable sort by time", out.Len(), text.Len())
 				}
 				if out.most > maxOpen || streams > maxOpen && out.most < 2 {
-					t.Errorf("%d segments of %d streams were open at a time, want at most maxOpen, and at least 2 if there are more streams", out.most, streams)
+					t.Errorf("%d segments of %d streams were open at a time, want at most maxOpen, and at least 2 if there are more streams than that", out.most, streams)
 				}
 				d.open()
 			})
@@ -115,7 +115,7 @@ func TestMergeIsAStableSortByTime(t *testing.T) {
 }
 
 // A parked series prints the bytes that it kept without being opened again. If it were opened, it would park another
-// series. If there were more streams than places, each frame would be read again every few lines.
+// series: with more streams than can be open, each frame would be read again every few lines.
 func TestASeriesThatPrintsWhatItKeptParksNoOther(t *testing.T) {
 	const lines = 10
 	d, ctx := newShipped(t, segment.Zstd), t.Context()
@@ -158,7 +158,7 @@ type measured struct {
 func (m *measured) Write(p []byte) (int, error) {
 	want := make([]byte, len(p))
 	if _, err := io.ReadFull(m.wanted, want); err != nil || !bytes.Equal(p, want) {
-		m.t.Fatalf("write %d does not have the lines in their order: %v", m.calls, err)
+		m.t.Fatalf("write %d does not have the wanted lines in order: %v", m.calls, err)
 	}
 	if m.calls++; m.calls%16 == 0 {
 		var stats runtime.MemStats

@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/segment/clock"
 )
 
-// filterCases are lines, each with whether it passes at level warning.
+// filterCases lists lines and whether each of them passes at level warning.
 var filterCases = []struct {
 	line string
 	pass bool
@@ -97,18 +97,18 @@ func TestSelectionEndsBehindUntil(t *testing.T) {
 		take(clock.PastSlack)
 	}
 	if pick.dates.Over() {
-		t.Error("over is true among lines that may be out of order")
+		t.Error("Over is true after lines that may be out of order, want false")
 	}
 	for range clock.PastLines - 1 {
 		take(time.Hour)
 	}
 	if pick.dates.Over() || !take(0) {
-		t.Error("over is true before all later lines are known to be after the window")
+		t.Error("Over is true before all later lines are known to be after the window, want false")
 	}
 	for range clock.PastLines {
 		take(time.Hour)
 	}
 	if !pick.dates.Over() {
-		t.Error("over is false after the window")
+		t.Error("Over is false after the window, want true")
 	}
 }

@@ -210,7 +210,7 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 	c.must(os.Chmod(segs[1].Path, 0))
 	if f, err := os.Open(segs[1].Path); err == nil {
 		f.Close()
-		// Root can read any file. So the test replaces the stream with a link, which the check follows for no user.
+		// Root can read any file. So the test replaces the stream with a link, which the check never follows.
 		c.must(os.Rename(filepath.Join(c.dir, "gc.log"), filepath.Join(c.dir, "was")))
 		c.must(os.Symlink("was", filepath.Join(c.dir, "gc.log")))
 		r := &results{}
@@ -232,7 +232,7 @@ func TestAReceiverAndAContextEndTheCheck(t *testing.T) {
 	full := errors.New("no space")
 	r := &results{fail: full}
 	if _, err := Streams(context.Background(), c.dir, []string{"gc.log"}, Config{}, r); !errors.Is(err, full) || len(r.runs) != 1 {
-		t.Errorf("%v after %d runs, want full and 1 in runs", err, len(r.runs))
+		t.Errorf("error %v after %d runs, want \"no space\" and 1 run", err, len(r.runs))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -253,7 +253,7 @@ func TestAStreamWithAShortenedRecordIsNotComplete(t *testing.T) {
 		t.Errorf("the stream is %+v, want 1 in Shortened, 5 lines, 5 of level error, and not complete", s)
 	}
 	if s := got.streams[1]; s.Shortened != 0 || !s.Complete() {
-		t.Errorf("the stream without one is %+v, want 0 in Shortened, and complete", s)
+		t.Errorf("the stream without a shortened record is %+v, want 0 in Shortened, and complete", s)
 	}
 	if total.Complete || total.Incomplete != 1 {
 		t.Errorf("the total is %+v, want Complete false and Incomplete 1", total)

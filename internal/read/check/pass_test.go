@@ -124,8 +124,8 @@ func (c *copied) passed(cfg Config) (n int) {
 	return n
 }
 
-// A sum is used only for exactly the bytes that it describes: damage is found as it is without
-// sums.
+// A sum is used only for exactly the bytes that it describes: a check with sums finds the same
+// damage as a check without them.
 func TestASumOfOtherBytes(t *testing.T) {
 	for name, change := range map[string]func(c *copied, path string) error{
 		"a wrong bit": func(c *copied, path string) error {
@@ -164,7 +164,7 @@ func TestASumOfOtherBytes(t *testing.T) {
 			c.must(change(c, segs[2].Path))
 			c.compare(Config{})
 			if _, total := c.check(Config{}); total.Complete {
-				t.Error("the copy is reported as complete")
+				t.Error("the copy is reported as complete, want incomplete")
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func TestAForgedFileOfSums(t *testing.T) {
 	c.commit(s, plain+string(gap.AppendMarker(nil)))
 	c.store.SealAll()
 	if _, total := c.check(Config{}); total.Complete {
-		t.Fatal("a copy with a gap is reported as complete")
+		t.Fatal("a copy with a gap is reported as complete, want incomplete")
 	}
 	dir := filepath.Join(c.dir, "gc.log")
 	segs, err := segment.List(dir)
@@ -199,7 +199,7 @@ func TestAForgedFileOfSums(t *testing.T) {
 	e := index.Entry{Seq: segs[0].Seq, Start: segs[0].Start.UnixMilli(), Segment: forged.Segment(size, crc)}
 	data, ok := e.Append(nil)
 	if !ok || e.Regular == nil {
-		t.Fatal("the forged entry is not that of a regular log")
+		t.Fatal("the forged entry cannot be written or is not regular, want the entry of a regular log")
 	}
 	path := filepath.Join(dir, index.Name)
 	c.must(os.WriteFile(path, data, 0o600))

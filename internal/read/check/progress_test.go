@@ -26,7 +26,7 @@ func TestProgressGrowsToTheSizeOfTheCopy(t *testing.T) {
 	}
 	for i, done := range reports {
 		if i > 0 && done <= reports[i-1] {
-			t.Errorf("reports %d do not grow", reports)
+			t.Errorf("the reports are %d, want each one greater than the one before", reports)
 		}
 	}
 	if segments := results.streams[0].Segments; segments != 3 {

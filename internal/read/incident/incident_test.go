@@ -21,7 +21,7 @@ import (
 // about describes the archives of the tests.
 var about = Manifest{Of: "/durable on web-0", Version: "v1", Made: time.Unix(1e9, 0).UTC(), Since: time.Unix(1e9-300, 0).UTC(), Until: time.Unix(1e9, 0).UTC()}
 
-// made returns an archive with what fill adds.
+// made returns an archive with the parts that fill adds.
 func made(t *testing.T, fill func(*Archive) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -61,7 +61,7 @@ func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
 }
 
-// some adds a few parts, with the markup that a log could have.
+// some adds a few parts, with markup such as a log could contain.
 func some(a *Archive) error {
 	a.Lack("gc.log: gaps: <b>1</b>")
 	return errors.Join(
@@ -74,7 +74,8 @@ func some(a *Archive) error {
 		a.Lines([]Stream{{Name: "a:b/<x>.html", Print: text("<script>alert(2)</script>\n")}, {Name: "hotspot_pid1.log", Print: text("-Dpassword=secret")}}))
 }
 
-// The texts of a log are shown and never run, and no name of a stream makes a browser take lines for a page.
+// Text from a log is shown and never run as a script, and no stream name makes a browser treat a file of lines as a
+// page.
 func TestNothingThatALogSaysIsRun(t *testing.T) {
 	files, m := opened(t, made(t, some))
 	page := files["index.html"]
@@ -92,7 +93,7 @@ func TestNothingThatALogSaysIsRun(t *testing.T) {
 	}
 	for name, content := range files {
 		if strings.Contains(content, "secret") && name != "index.html" && name != manifestName || strings.Contains(content, "password") {
-			t.Errorf("%s has a secret", name)
+			t.Errorf("%s has a secret, want none", name)
 		}
 	}
 	if len(m.Lacks) != 3 || m.Parts[2].Bytes != 7 || m.Parts[2].Problem != "it <u>ended</u>" {
@@ -105,11 +106,11 @@ func TestAnArchiveOfEverythingIsComplete(t *testing.T) {
 		return a.Lines([]Stream{{Name: "gc.log", Print: text("one\ntwo")}})
 	}))
 	if len(m.Lacks) > 0 || !strings.Contains(files["index.html"], "Complete: every line") || files["lines/gc.log.txt"] != "one\ntwo" {
-		t.Errorf("%+v, want no Lacks, \"Complete: every line\" in it and files[\"lines/gc.log.txt\"] \"one\\ntwo\"\n%s", m, files["index.html"])
+		t.Errorf("%+v, want no Lacks, \"Complete: every line\" in the index page and the lines \"one\\ntwo\"\n%s", m, files["index.html"])
 	}
 }
 
-// Streams that are too long for the archive lack their oldest lines, whole ones; others are whole.
+// Streams that are too long for the archive lose their oldest lines, but only whole lines. All other streams are complete.
 func TestTheOldestLinesOfTheLongestStreamsAreCutFirst(t *testing.T) {
 	const line = "[2026-11-20T10:00:00.000+0000] %010d\n" // of 42 bytes
 	long := func(lines int) func(io.Writer) error {
@@ -131,7 +132,7 @@ func TestTheOldestLinesOfTheLongestStreamsAreCutFirst(t *testing.T) {
 	for _, p := range m.Parts {
 		total += int(p.Bytes)
 		if int(p.Bytes) != len(files[p.Name]) {
-			t.Errorf("%s has %d bytes, and not %d", p.Name, len(files[p.Name]), p.Bytes)
+			t.Errorf("%s has %d bytes, want %d, the size in the manifest", p.Name, len(files[p.Name]), p.Bytes)
 		}
 	}
 	if total > MaxBytes || total < MaxBytes-100 {
@@ -142,16 +143,16 @@ func TestTheOldestLinesOfTheLongestStreamsAreCutFirst(t *testing.T) {
 		p := m.Parts[i]
 		got := files[p.Name]
 		if int(p.Bytes+p.Cut) != lines*size || len(got)%size != 0 || !strings.HasSuffix(got, fmt.Sprintf(line, lines-1)) {
-			t.Errorf("%s: %d bytes and %d cut of %d lines, ends with %.100q; want %d in all, and whole lines up to the last",
+			t.Errorf("%s: %d bytes and %d cut bytes of %d lines, ends with %.100q; want %d bytes in all, and whole lines up to the last one",
 				p.Name, p.Bytes, p.Cut, lines, got[max(0, len(got)-100):], lines*size)
 		}
 	}
 	if m.Parts[0].Cut != 7 || m.Parts[2].Cut != 0 || len(m.Lacks) != 3 || !strings.Contains(files["index.html"], "are missing") {
-		t.Errorf(`%+v, want Cut 7, Cut 0, 3 in Lacks and "are missing" in it`, m)
+		t.Errorf(`%+v, want Cut 7 in the first part, Cut 0 in the third, 3 Lacks and "are missing" in the index page`, m)
 	}
 }
 
-// A report lists lines around stops, which are not those of the archive.
+// The lines around stops in a report are not in the archive's files of lines: their secrets are left out separately.
 func TestLinesAroundStopsHaveNoSecrets(t *testing.T) {
 	stop := view.Stop{Lines: []string{"[1.1s][info][gc] GC(0) Pause Full (System.gc()) 1M->1M(8M) 900.0ms"},
 		Before: []string{"rest of a secret", "[1.0s][info][arguments] java_command: Main secret"}, After: []string{"secret", "[1.2s][info][gc] x"}}
@@ -187,7 +188,7 @@ func TestSecretsOfACommandLineAreLeftOut(t *testing.T) {
 		{"an application's line", "app.log", "12:00 INFO it ran java_command: Main secret\n12:01 INFO next\n", "java_command: Main\n12:01 INFO next\n"},
 	} {
 		whole := ""
-		for _, size := range []int{1, 7, 4096, 1 << 30} { // the pieces in which a reader passes on the lines
+		for _, size := range []int{1, 7, 4096, 1 << 30} { // the size of the pieces in which a reader passes on the lines
 			s := Stream{Name: c.stream, Print: func(w io.Writer) error {
 				for rest := c.log; rest != ""; {
 					n := min(size, len(rest))
@@ -203,17 +204,17 @@ func TestSecretsOfACommandLineAreLeftOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			if strings.Contains(got.String(), "secret") || !strings.Contains(got.String(), c.want) {
-				t.Errorf("%s, in pieces of %d: it has a secret or lacks %q:\n%.2000s", c.name, size, c.want, got.String())
+				t.Errorf("%s, in pieces of %d: want no secret, and %q in it:\n%.2000s", c.name, size, c.want, got.String())
 			}
 			if whole != "" && whole != got.String() {
-				t.Errorf("%s: in pieces of %d it is different", c.name, size)
+				t.Errorf("%s: in pieces of %d, the result differs from before, want the same", c.name, size)
 			}
 			whole = got.String()
 		}
 	}
 }
 
-// All other lines are as they are in the log.
+// Lines without secrets are the same as in the log.
 func TestLinesWithoutSecretsAreUnchanged(t *testing.T) {
 	for _, log := range []string{"", "\n", "a\r\n\n b", strings.Repeat("x", 3*cut.HeadBytes) + "\nnext\n", "\x00\xff\n", "[1s] Environment Variables:\nA=b\n"} {
 		var got bytes.Buffer
@@ -223,7 +224,7 @@ func TestLinesWithoutSecretsAreUnchanged(t *testing.T) {
 	}
 }
 
-// remade makes an archive again.
+// remade returns the archive that Remake makes from an archive.
 func remade(archive []byte) ([]byte, error) {
 	var b bytes.Buffer
 	err := Remake(&b, bytes.NewReader(archive), int64(len(archive)), "pod web-0")
@@ -264,11 +265,11 @@ func TestACutArchiveIsRefused(t *testing.T) {
 	}
 	archive[bytes.Index(archive, []byte("status.json"))+len("status.json")+11] ^= 1 // in the content, after the time
 	if _, err := remade(archive); err == nil {
-		t.Error("damaged content is accepted")
+		t.Error("damaged content is accepted, want an error")
 	}
 }
 
-// A tenant decides what comes from a container.
+// An archive that comes from a container may contain anything: a tenant controls the container.
 func TestAHostileArchiveRunsNothing(t *testing.T) {
 	forge := func(m Manifest, files ...string) []byte {
 		var b bytes.Buffer

@@ -27,8 +27,8 @@ func at(t *testing.T, text string) time.Time {
 	return when
 }
 
-// TestBadInputIsAProblemOfTheReport uses logs of which a report can use only a part. The
-// report says so, and is right about the rest.
+// TestBadInputIsAProblemOfTheReport uses logs that a report can use only in part. The report must
+// name the problem and be right about the rest.
 func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -81,7 +81,7 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
-		t.Errorf("complete %v, %d stops, problems %+v; want complete false, 29 stops and a problem mixed, but none of the clock", r.Complete, r.Totals.Stops, r.Problems)
+		t.Errorf("complete %v, %d stops, problems %+v; want complete false, 29 stops and the problem mixed, but not the problem clock", r.Complete, r.Totals.Stops, r.Problems)
 	}
 	if r.Totals.Throughput != nil || r.Totals.Span > 0 || r.Worst() != nil || r.Rate("allocated") != "–" {
 		t.Errorf("want no totals over time with a run of two JVMs: %+v", r.Totals)
@@ -121,7 +121,7 @@ func TestAStreamWithoutStopsIsNotInTheThroughput(t *testing.T) {
 }
 
 // TestAStopWithoutASpanIsNotInTheThroughput has two streams, one of which is a single line:
-// the log does not show the time of which its stop is a part.
+// the log does not show the span of time that its stop is a part of.
 func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a.log", young(0, 1, 500)+young(1, 2, 500)+young(2, 11, 500))
@@ -135,11 +135,11 @@ func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "throughput 85.00 %, of 3 of these stops") || !strings.Contains(page.String(), "throughput, of 3 of 4 stops") || strings.Contains(page.String(), "stopped, of") {
-		t.Errorf("the report does not say how many stops have a duration:\n%s", text.String())
+		t.Errorf("the report does not say that its throughput covers 3 of 4 stops:\n%s", text.String())
 	}
 }
 
-// TestALateStopIsNoStepOfTheClock has a log with dates only and without safepoints: the
+// TestALateStopIsNoStepOfTheClock has a log with dates but without uptimes and safepoints: the
 // joiner delays its stops.
 func TestALateStopIsNoStepOfTheClock(t *testing.T) {
 	var log strings.Builder
@@ -185,10 +185,10 @@ func TestNothingToReportOnIsAnError(t *testing.T) {
 		t.Errorf("a missing file: %v, want %v", err, os.ErrNotExist)
 	}
 	if _, err := Read(t.Context(), []string{os.DevNull}, Config{}); err == nil {
-		t.Error("want no report on a device")
+		t.Error("a device is read as a log, want an error")
 	}
 	if _, err := Read(t.Context(), []string{t.TempDir()}, Config{}); err == nil {
-		t.Error("want no report on an empty directory")
+		t.Error("an empty directory is read as a log, want an error")
 	}
 }
 
@@ -268,14 +268,14 @@ func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
 		t.Errorf(`the inputs are %+v, want Name "gc.log" and Stops 1`, r.Inputs)
 	}
 	if _, err := Read(t.Context(), []string{dir}, Config{}); err == nil {
-		t.Error("a link in a directory was followed")
+		t.Error("a link in a directory was followed, want an error")
 	}
 	if err := (&file{path: link}).open(&read.Source{}); err == nil {
-		t.Error("a link that took a file's place was followed")
+		t.Error("a link that took a file's place was followed, want an error")
 	}
 }
 
-// hostile has log text that tries to be a page.
+// hostile is log text that would add scripts to a page if it were not escaped.
 const hostile = `</script><script>document.title="owned"</script><img src=x onerror=alert(1)>"'` + "`{{.}}"
 
 func TestTextOfTheLogStaysText(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// segments writes a stream of n segments to a new directory. Each has two lines that cover
-// ten seconds; the first begins at ten o'clock.
+// segments writes a stream of n segments to a new directory. Each segment has two lines. The first
+// segment begins at ten o'clock, and each further one ten seconds later.
 func segments(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "gc.log")
@@ -52,7 +52,7 @@ func remove(t *testing.T, dir string, number uint64) {
 	}
 }
 
-// lacks returns the count of the problems of one kind in a report.
+// lacks returns the sum of the counts of a report's problems of one kind, if they mean lost lines.
 func lacks(r *view.Report, kind string) (n uint64) {
 	for _, p := range r.Problems {
 		if string(p.Kind) == kind && p.Loses {
@@ -78,7 +78,7 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 		"a window before it": {Until: at(t, "2026-11-20T10:00:05Z")},
 	} {
 		if r := reportOn(t, cfg, dir); lacks(r, "missing") > 0 {
-			t.Errorf("%s: the problems are %+v, want none of a missing segment", name, r.Problems)
+			t.Errorf("%s: the problems are %+v, want no missing segment", name, r.Problems)
 		}
 	}
 }

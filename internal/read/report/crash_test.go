@@ -55,7 +55,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 				t.Errorf("crashes %+v, want %+v", r.Crashes, want)
 			}
 			if !r.Complete || len(r.Runs) != 1 || r.HeapAfter() != before.HeapAfter() || r.HeapAfter() == "–" {
-				t.Errorf("complete %t, runs %+v, heap after GC %s, problems %+v; want true, 1 run and the heap of before, %s",
+				t.Errorf("complete %t, runs %+v, heap after GC %s, problems %+v; want true, 1 run and the same heap as before the crash, %s",
 					r.Complete, r.Runs, r.HeapAfter(), r.Problems, before.HeapAfter())
 			}
 			if len(r.Volume.Tags) != len(before.Volume.Tags) || len(r.Inputs) != 4 {
@@ -68,7 +68,7 @@ func TestACrashIsTheNewsOfAReportAndNotAProblem(t *testing.T) {
 						first = strings.Index(out, "Complete: the log shows no loss")
 					}
 					if at < 0 || at > first {
-						t.Errorf("%s: %q is not before the first word about completeness", form, part)
+						t.Errorf("%s: %q is missing or after the first word about completeness, want it before", form, part)
 					}
 				}
 			}
@@ -110,7 +110,7 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 			r.Totals.Crashes, r.Crashes, listed+5, listed)
 	}
 	if text := forms(t, r)["text"]; !strings.Contains(text, "JVMs crashed 25 times.\n") || !strings.Contains(text, "and 5 earlier ones\n") {
-		t.Errorf("the text does not count the crashes:\n%s", text)
+		t.Errorf("the text does not say that JVMs crashed 25 times and that 5 crashes are not listed:\n%s", text)
 	}
 	since := Config{Since: time.Unix(1795560920, 0)}
 	if _, err := Read(t.Context(), []string{dest}, since); !errors.Is(err, ErrNoLog) {
@@ -118,7 +118,7 @@ func TestTheLatestCrashesAreListedAndAllAreCounted(t *testing.T) {
 	}
 	persist(t, dest, "later.log", strings.ReplaceAll(young(0, 1, 2), "2026-11-20T10", "2026-11-24T23"))
 	if r := reportOn(t, since, dest); r.Totals.Crashes != 5 || len(r.Crashes) != 5 {
-		t.Errorf("%d crashes in the window, want Crashes 5 and 5 in Crashes: %+v", r.Totals.Crashes, r.Crashes)
+		t.Errorf("%d crashes in the window, want 5, all of them listed: %+v", r.Totals.Crashes, r.Crashes)
 	}
 }
 

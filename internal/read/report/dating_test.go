@@ -11,8 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
-// persisted makes a destination of one stream, whose commits were read one minute apart. It
-// returns when the first one was read.
+// persisted makes a destination of one stream whose commits were read one minute apart. It returns
+// the directory of the stream and the time at which the first commit was read.
 func persisted(t *testing.T, how segment.Compression, commits []string) (dir string, begun time.Time) {
 	t.Helper()
 	dir = t.TempDir()
@@ -75,14 +75,14 @@ func TestAWindowOfUndatedLinesReadsOnlyItsPartOfADestination(t *testing.T) {
 				t.Errorf("%d bytes were read, want at most %d of %d", got, most, whole.Inputs[0].Bytes)
 			}
 			if whole.Totals.Stops != minutes*each || whole.Totals.Suspected > 0 || has(whole, "clock") {
-				t.Errorf("of the whole: %+v, problems %+v; want %d stops, none of them suspected, and no problem of the clock", whole.Totals, whole.Problems, minutes*each)
+				t.Errorf("of the whole log: %+v, problems %+v; want %d stops, none of them suspected, and no problem of the clock", whole.Totals, whole.Problems, minutes*each)
 			}
 		})
 	}
 }
 
-// Package clock accepts dates from 1970 to 2199. For any other line, the clock is needed to
-// find the time.
+// Package clock accepts dates from 1970 to 2199. For any other line, package clock is
+// needed to find the time.
 func TestOnlyADateThatIsBelievedIsTheTimeOfALine(t *testing.T) {
 	for line, want := range map[string]bool{
 		"[2026-11-20T10:00:00.000+0000][1.000s][info][gc] a": true,

@@ -26,7 +26,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "; 0 allocation stalls, 3 failed allocations;") || !strings.Contains(text.String(), "degenerated, and 3 allocations failed until") ||
 		!strings.Contains(page.String(), `<dt>failed allocations</dt><dd class="warn">3</dd>`) {
-		t.Errorf("the report does not count the failed allocations:\n%s", text.String())
+		t.Errorf("the report does not show 3 failed allocations:\n%s", text.String())
 	}
 }
 

@@ -25,7 +25,8 @@ import (
 
 var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
-// figuresMark is a mark of ten minutes from a minute after noon, with n stops of a length.
+// figuresMark returns a mark with figures of ten minutes that begin the given number of minutes after noon. They have n
+// stops of the given length.
 func figuresMark(stream string, minute, n int, length time.Duration, with func(*pause.Figures)) mark.Mark {
 	since := noon.Add(time.Duration(minute) * time.Minute)
 	f := pause.Figures{Since: since, Until: since.Add(10 * time.Minute), Span: 10 * time.Minute, Stopped: time.Duration(n) * length, Longest: length}
@@ -40,7 +41,7 @@ func figuresMark(stream string, minute, n int, length time.Duration, with func(*
 	return m
 }
 
-// Without a log, a report may consist of what the marks of a sidecar say about it.
+// Without reading a log, a report can be made from the figures in a sidecar's marks.
 func TestFiguresOfMarks(t *testing.T) {
 	dest := t.TempDir()
 	var text []byte
@@ -58,7 +59,7 @@ func TestFiguresOfMarks(t *testing.T) {
 	persist(t, dest, mark.Stream, string(text))
 
 	if _, err := Read(t.Context(), []string{dest}, Config{}); !errors.Is(err, ErrNoLog) {
-		t.Errorf("without being asked for marks: error %v, want %v", err, ErrNoLog)
+		t.Errorf("without Config.Logs: error %v, want %v", err, ErrNoLog)
 	}
 	logs := map[string]clock.Window{dest: {Since: noon, Until: noon.Add(20 * time.Minute)}}
 	r, err := Read(t.Context(), []string{dest}, Config{Logs: logs})
@@ -87,7 +88,7 @@ func TestFiguresOfMarks(t *testing.T) {
 	}
 }
 
-// The marks of a sidecar show what the log shows, whatever the collector.
+// For every collector, the figures in a sidecar's marks agree with those from the log.
 func TestFiguresAgreeWithTheLog(t *testing.T) {
 	files, err := filepath.Glob("../../line/pause/testdata/*.log")
 	if err != nil || len(files) == 0 {
@@ -113,14 +114,14 @@ func TestFiguresAgreeWithTheLog(t *testing.T) {
 		in.Finish()
 		of, err := Read(t.Context(), []string{file}, Config{})
 		if err != nil || of.Totals.Mixed || of.Totals.Stops == 0 {
-			continue // no log of one JVM
+			continue // not the log of a single JVM, or a log without stops
 		}
 		compared++
 		dest := t.TempDir()
 		persist(t, dest, mark.Stream, string(marks))
 		by, err := Read(t.Context(), []string{dest}, Config{Logs: map[string]clock.Window{}})
 		if err != nil {
-			t.Errorf("%s: %v; want a report by its marks", file, err)
+			t.Errorf("%s: %v; want a report from its marks", file, err)
 			continue
 		}
 		var fleet view.Fleet
@@ -130,9 +131,9 @@ func TestFiguresAgreeWithTheLog(t *testing.T) {
 		for i, figure := range fleet.Figures {
 			a, b := fleet.Logs[0].Values[i], fleet.Logs[1].Values[i]
 			off := 0.02
-			if i == 0 || i > 6 { // over the time of the log: marks do not see the lines after the last event
+			if i == 0 || i > 6 { // over the span of the log: marks do not cover the lines after the last event
 				if off = 0.25; a != nil && *fleet.Logs[0].Values[0] > off {
-					continue // an excerpt that is nearly nothing but stops
+					continue // an excerpt that consists almost only of stops
 				}
 			}
 			if (a == nil) != (b == nil) || a != nil && math.Abs(*a-*b) > off*max(*a, *b) {
@@ -152,7 +153,7 @@ func shown(v *float64) string {
 	return fmt.Sprint(*v)
 }
 
-// What the marks say is missing makes the report incomplete.
+// If the marks show that lines are missing, the report is incomplete.
 func TestFiguresThatLackSomething(t *testing.T) {
 	for name, c := range map[string]struct {
 		also mark.Mark
@@ -182,7 +183,7 @@ func TestFiguresThatLackSomething(t *testing.T) {
 	}
 }
 
-// marksOf reads a report of marks, about logs whose segments were begun in a time.
+// marksOf reads a report from marks. logs is the window in which the segments of the log were begun.
 func marksOf(t *testing.T, cfg Config, logs clock.Window, marks ...mark.Mark) (*view.Report, error) {
 	t.Helper()
 	dest := t.TempDir()
@@ -195,7 +196,7 @@ func marksOf(t *testing.T, cfg Config, logs clock.Window, marks ...mark.Mark) (*
 	return Read(t.Context(), []string{dest}, cfg)
 }
 
-// Marks that are not about all of a log, and exactly once, are not used.
+// Marks are used only if they cover the whole log, each part of it exactly once.
 func TestMarksThatAreNotAboutAllOfALog(t *testing.T) {
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 	ten := func(minute int) mark.Mark { return figuresMark("gc.log", minute, 5, time.Millisecond, nil) }
@@ -213,7 +214,7 @@ func TestMarksThatAreNotAboutAllOfALog(t *testing.T) {
 		cfg   Config
 		logs  clock.Window
 		marks []mark.Mark
-		want  string // empty: they are used
+		want  string // empty: the marks are used
 	}{
 		"all":                         {Config{}, hour, all, ""},
 		"a first sidecar":             {Config{}, hour, append([]mark.Mark{started(0, "first-start")}, all...), ""},
@@ -257,7 +258,7 @@ func many(one func(i int) mark.Mark) (all []mark.Mark) {
 	return all
 }
 
-// Figures over the time, the heap and the rate are those of each JVM.
+// The heap and the allocation rate are figures of each JVM, not of two JVMs together.
 func TestFiguresOfTwoJVMs(t *testing.T) {
 	r, err := marksOf(t, Config{}, clock.Window{Since: noon, Until: noon},
 		figuresMark("gc.log", 0, 5, time.Second, func(f *pause.Figures) {
@@ -268,11 +269,11 @@ func TestFiguresOfTwoJVMs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if heap := r.HeapAfter(); len(r.Runs) != 2 || heap != "–" || r.Runs[1].Allocated != nil {
-		t.Errorf("%d runs, the heap is %s, the rate of the last run %s; want 2, and neither is known of the last", len(r.Runs), heap, shown(r.Runs[1].Allocated))
+		t.Errorf("%d runs, the heap is %s, the rate of the last run %s; want 2 runs, and neither a heap nor a rate for the last one", len(r.Runs), heap, shown(r.Runs[1].Allocated))
 	}
 }
 
-// coarse returns figures whose lengths have coarse buckets.
+// coarse returns a mark with figures whose stops are in coarse buckets.
 func coarse() mark.Mark {
 	m := figuresMark("gc.log", 10, 5, time.Millisecond, nil)
 	for i := range m.Fields {

@@ -95,11 +95,11 @@ func TestAChangeOfPausesInTwentyPodsIsFound(t *testing.T) {
 	}
 	for _, name := range []string{"time stopped", "stop, p50", "stop, p99"} {
 		if !beyond[name] {
-			t.Errorf("%s does not differ: %s", name, groups.Verdict)
+			t.Errorf("%s does not differ, want a difference: %s", name, groups.Verdict)
 		}
 	}
 	if beyond["full collections an hour"] || beyond["suspected stalls an hour"] {
-		t.Errorf("full collections or suspected stalls differ, want only what concerns the pauses: %s", groups.Verdict)
+		t.Errorf("full collections or suspected stalls differ, want only figures of the pauses to differ: %s", groups.Verdict)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestTooFewPodsAreNotCompared(t *testing.T) {
 	}
 	for _, d := range groups.Differences {
 		if d.Shift != nil || d.Beyond || d.Refused == "" {
-			t.Errorf("the difference is not refused: %+v", d)
+			t.Errorf("the difference is not refused, want it refused: %+v", d)
 		}
 	}
 	if groups = compared(t, runsOfAWorkload(t, 1, 12, 5)); !strings.Contains(groups.Verdict, "beyond chance in ") {
@@ -141,7 +141,7 @@ func TestALongestStopIsNotComparedOverUnlikeTimes(t *testing.T) {
 	}
 	for _, d := range compared(t, paths).Differences {
 		if longest := strings.HasPrefix(d.Name, "longest"); longest != strings.HasPrefix(d.Refused, "it grows with the duration of the log, ") || longest && d.Beyond {
-			t.Errorf("the difference is %+v, want it refused for the durations of the logs only if it is that of a longest stop, and then not beyond", d)
+			t.Errorf("the difference is %+v, want it refused because of the durations of the logs exactly if it is about a longest stop, and then not beyond chance", d)
 		}
 	}
 }

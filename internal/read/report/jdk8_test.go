@@ -42,7 +42,7 @@ func TestReportOnJDK8(t *testing.T) {
 		}
 		worst := &r.Longest[0]
 		if worst.Cause != "young · Allocation Failure" || worst.Suspicion != "idle" || worst.At == nil || len(worst.Lines) != 2 || !strings.Contains(worst.Lines[0], "4.0000000 secs") {
-			t.Errorf("%s: the worst stop is %+v, want one at a time, of young · Allocation Failure and idle, with 2 lines, the first with 4.0000000 secs", name, worst)
+			t.Errorf("%s: the worst stop is %+v, want one with a time, the cause young · Allocation Failure, the suspicion idle, and 2 lines, the first with 4.0000000 secs", name, worst)
 		}
 		for _, p := range r.Problems {
 			if p.Kind != view.ProblemOrder {
@@ -81,7 +81,7 @@ func TestAnUnfinishedPauseOfJDK8IsAProblem(t *testing.T) {
 	}
 }
 
-// A window leaves out the lines before it, according to the stamps.
+// A window leaves out the lines whose stamps are before it.
 func TestAWindowOfJDK8(t *testing.T) {
 	r := reportOn(t, Config{Since: time.Date(2026, 3, 1, 9, 0, 7, 500e6, time.UTC)}, write(t, "gc.log", jdk8Begin+jdk8Log))
 	if r.Totals.Collections != 1 || r.Totals.Full != 1 {

@@ -92,7 +92,7 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 14 {
 		t.Errorf("the inputs are %+v, want 2, the second of them %s with 14 lines", r.Inputs, mark.Stream)
 	}
-	// The JVMs that were killed come first. A JVM that exited in order is not listed.
+	// The JVMs that were killed come first. A JVM that exited normally is not listed.
 	const news = "\n2 JVMs were killed or ended with a full heap.\n  2026-11-20 10:00:58Z: pid 9, gc.log: killed, in ullage.log\n" +
 		"  2026-11-20 10:00:57Z: pid 8, gc.log: the kernel killed it, in ullage.log\n  ullage logs --marks  prints the reports\nNOT COMPLETE"
 	var text bytes.Buffer
@@ -113,7 +113,7 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	}
 	note(20, "cause", "pause>500ms", "why", "gc.log: <b>GC(7)", "from", text(10), "until", text(30))
 	note(35, "cause", "command", "from", text(25), "until", text(45)) // begins before the previous one ends
-	note(50, "from", "yesterday", "until", text(40))                  // nor is there a time before the mark
+	note(50, "from", "yesterday", "until", text(40))                  // without a valid span: the band is at the time of the mark
 	note(55, "cause", "annotation", "from", text(52), "until", text(5000))
 	note(500, "cause", "command", "from", text(490), "until", text(510)) // after the end of the log
 	dest := t.TempDir()
@@ -133,11 +133,11 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	}
 	var page bytes.Buffer
 	if err := view.HTML(&page, r); err != nil || !strings.Contains(page.String(), "cause: pause&gt;500ms (gc.log: &lt;b&gt;GC(7))") {
-		t.Errorf("error %v, or the page has no escaped cause", err)
+		t.Errorf("error %v, or the page lacks the escaped cause; want no error and the cause", err)
 	}
 	r = reportOn(t, Config{Since: after(40), Until: after(120)}, dest)
 	if len(r.Bands) != 1 || r.Bands[0].Begin != axis(after(60).UnixNano()) {
-		t.Errorf("in a window that begins after the first two: %+v, want one that begins at %v", r.Bands, axis(after(60).UnixNano()))
+		t.Errorf("in a window that begins after the first two: %+v, want one band that begins at %v", r.Bands, axis(after(60).UnixNano()))
 	}
 }
 
@@ -149,7 +149,7 @@ func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
 	}
 }
 
-// Lines that hindsight has saved cover some minutes of a stream that is read too.
+// The lines that hindsight saved are from some minutes of a stream that is read as well.
 func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
@@ -158,6 +158,6 @@ func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
 		t.Errorf(`inputs %+v, %d runs, want 1 in Inputs, Name "gc.log" and 1 in Runs`, r.Inputs, len(r.Runs))
 	}
 	if r := reportOn(t, Config{}, filepath.Join(dest, "gc.log"+naming.DetailSuffix)); r.Inputs[0].Lines != 1 {
-		t.Errorf("if it is named: %+v, want Lines 1", r.Inputs)
+		t.Errorf("if the saved lines are named: %+v, want Lines 1", r.Inputs)
 	}
 }

@@ -144,7 +144,7 @@ func TestAWindowInTime(t *testing.T) {
 	}
 }
 
-// A file has only the time of its last write: all its lines were written by then.
+// The only time that is known for a file of undated lines is its last write: all its lines were written by then.
 func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
 	path := write(t, "gc.log", "[0.500s][info][gc] undated\n")
 	written := at(t, "2026-11-20T10:00:00Z")

@@ -13,9 +13,9 @@ import (
 
 const mib = 1 << 20
 
-// serial is the log of a JVM with a heap of 300 MiB, of which the old generation has 200. Its young collections
-// take 2 % of the time. Every 900 s, a full collection takes 10 s and leaves 100 MiB in use. The room for
-// promotion is also 100 MiB, and nearly full by then.
+// serial returns the log of a JVM with a heap of 300 MiB, including an old generation of 200 MiB. Its young
+// collections take 2 % of the time. Every 900 s, a full collection takes 10 s and leaves 100 MiB in use. The other
+// 100 MiB of the old generation are room for promotion and are nearly full by then.
 func serial(hours int) string {
 	var log strings.Builder
 	for _, init := range []string{"Version: 25.0.3+9-LTS (release)", "CPUs: 2 total, 2 available", "Heap Max Capacity: 300M"} {
@@ -45,7 +45,8 @@ func logged(second int, tags, message string) string {
 }
 
 // The expected values: young collections cost 1 % for promoted objects, as full ones take 100 ms for each MiB, and
-// 1 % × 300 / size for the others. Full collections cost 10 s / 900 s × 100 / (2/3 size − 100). No heap costs 1 %.
+// 1 % × 300 / size for the others. Full collections cost 10 s / 900 s × 100 / (2/3 size − 100). No
+// heap size brings the cost down to 1 %.
 func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	r := reportOn(t, Config{}, write(t, "gc.log", serial(30)))
 	z := r.Runs[0].Sizing
@@ -67,8 +68,8 @@ func TestTheSizeOfAHeapFollowsFromWhatCollectionsTake(t *testing.T) {
 	}
 }
 
-// HotSpot makes a full collection instead of a young one that may not find room for what it promotes, and then goes on
-// to do so. One young collection of the log promotes 80 MiB: with 100 MiB of live data, this needs 270 MiB.
+// If a young collection may not find room for the objects that it promotes, HotSpot does a full collection instead, and
+// keeps doing so. One young collection of the log promotes 80 MiB: with 100 MiB of live data, this needs 270 MiB.
 func TestAHeapHasRoomForWhatOneYoungCollectionPromotes(t *testing.T) {
 	const small, want = 224, (100 + 80) * 3 / 2
 	log := serial(30)
@@ -83,7 +84,7 @@ func TestAHeapHasRoomForWhatOneYoungCollectionPromotes(t *testing.T) {
 	}
 }
 
-// A number that may be wrong is not shown.
+// A heap size that may be wrong is not shown.
 func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 	log, replaced := serial(2), strings.ReplaceAll
 	for _, c := range []struct{ name, log, why string }{
@@ -145,7 +146,7 @@ func TestWhatCollectionsTookInRealLogs(t *testing.T) {
 				t.Errorf("overhead %.4f, want between 1/1.5 and 3 times %.4f", *z.Overhead, c.took)
 			}
 			if z.Live < 30*mib || z.Live > 90*mib || z.Cycles != c.cycles {
-				t.Errorf("%.0f MiB live after %d old cycles, want 32 MiB, and what has died since or was not collected yet, after %d", z.Live/mib, z.Cycles, c.cycles)
+				t.Errorf("%.0f MiB live after %d old cycles, want 32 MiB, plus objects that are dead but not collected yet, at most 90 MiB in all, after %d", z.Live/mib, z.Cycles, c.cycles)
 			}
 			if (z.Refused == "") != (c.why == "") || !strings.Contains(z.Refused, c.why) || c.why == "" && z.Max < 1.3*z.Live {
 				t.Errorf("%.0f MiB, %q; want %q", z.Max/mib, z.Refused, c.why)

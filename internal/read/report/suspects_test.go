@@ -36,11 +36,11 @@ func TestASuspectedStopHasTheLinesAroundIt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := reportOn(t, Config{}, write(t, "gc.log", c.log))
 			if len(r.Suspected) != 1 {
-				t.Fatalf("%d are suspected, want one", len(r.Suspected))
+				t.Fatalf("%d stops are suspected, want 1", len(r.Suspected))
 			}
 			s := r.Suspected[0]
 			if s.Suspicion != c.suspicion || len(s.Lines) != c.own || !slices.Equal(messages(s.Before), c.before) || !slices.Equal(messages(s.After), c.after) {
-				t.Errorf("the suspect is %+v, want it %s, %d lines of its own, %q before and %q after", s, c.suspicion, c.own, c.before, c.after)
+				t.Errorf("the suspect is %+v, want the suspicion %s, %d lines of its own, %q before and %q after", s, c.suspicion, c.own, c.before, c.after)
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	}
 	r := reportOn(t, Config{}, write(t, "gc.log", log.String()))
 	if len(r.Suspected) != 20 || r.Suspected[0].Duration != 0.2 || r.Suspected[19].Duration != 0.181 || r.Totals.Suspected != 100 {
-		t.Errorf("%d, from %v, want 20 in Suspected, Duration 0.2, Duration 0.181 and Suspected 100", len(r.Suspected), r.Suspected[0])
+		t.Errorf("%d stops are listed, the first is %v; want 20 of 100, from 0.2 s down to 0.181 s", len(r.Suspected), r.Suspected[0])
 	}
 	for _, s := range r.Suspected {
 		if len(s.Before)+len(s.After) > 2*around || len(s.Lines) != 2 {
@@ -104,7 +104,7 @@ func TestOneNumberOfSuspectedStallsIsEverywhere(t *testing.T) {
 		}
 	}
 	if strings.Contains(object.String(), "suspicions") {
-		t.Error("JSON has a second count")
+		t.Error("the JSON has \"suspicions\", want suspected_stalls as the only count")
 	}
 }
 
@@ -151,8 +151,8 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 	}
 }
 
-// A pause is logged after the time that it measures, and writing that line may take long:
-// see TestATimeOutsideOfAPauseIsNotTheCollectors.
+// A pause is logged after the time that it measures, and writing its line may take long. That delay
+// is part of the safepoint but not of the collector's pause.
 func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
 	log := decorated(1, "gc", "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms") +
 		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)

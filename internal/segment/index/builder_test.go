@@ -159,12 +159,12 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 		}
 	}
 	if kept := Thin(got, []uint64{2, 4, 5}); len(kept) != 2 || kept[0].Seq != 2 || kept[1].Seq != 4 {
-		t.Errorf("the kept entries are %+v, want 2 in kept, Seq 2 and Seq 4", kept)
+		t.Errorf("the kept entries are %+v, want 2 of them, with Seq 2 and Seq 4", kept)
 	}
 	if e := entry(1); true {
 		e.First = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 		if _, ok := e.Append(nil); ok {
-			t.Error("a time that the format cannot express is appended")
+			t.Error("a time that the format cannot express is appended, want it refused")
 		}
 	}
 }
@@ -180,7 +180,7 @@ func FuzzParse(f *testing.F) {
 		for _, e := range Parse(checked(data)) {
 			r := e.Regular
 			if e.Size < 0 || e.Raw < 0 || e.lines() > uint64(e.Raw) || e.Gap.Total() > 1<<52 {
-				t.Fatalf("an impossible entry is accepted, want Size and Raw from 0, at most Raw lines and a gap of at most 1<<52: %+v", e)
+				t.Fatalf("an impossible entry is accepted, want Size and Raw of at least 0, at most Raw lines and a gap of at most 1<<52: %+v", e)
 			}
 			if r != nil && (e.Gap.Total() > 0 || r.Low > r.High || r.First.After(r.Last) || r.Low < 0 || len(r.Head) > headBytes) {
 				t.Fatalf("the entry is %+v, its regular part %+v, want a regular part only without a gap, with its limits in order and a short head", e, r)

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// Other users may write to the volume of the file.
+// Other users may be able to write to the volume. A file of sums is used only if its writers may also write the segment.
 func TestWhoseSumsAreBelieved(t *testing.T) {
 	chown := func(uid, gid int) func(t *testing.T, sums string) error {
 		return func(t *testing.T, sums string) error {
@@ -52,10 +52,10 @@ func TestWhoseSumsAreBelieved(t *testing.T) {
 				t.Errorf("the entry is believed: %v, want %v; it is %+v", ok, c.want, s)
 			}
 			if _, ok := x.Of(2, at(0), file); ok {
-				t.Error("the entry is believed for another number")
+				t.Error("the entry is believed for another number, want it ignored")
 			}
 			if _, ok := x.Of(1, at(1), file); ok {
-				t.Error("the entry is believed for another time")
+				t.Error("the entry is believed for another time, want it ignored")
 			}
 		})
 	}

@@ -107,20 +107,20 @@ func TestTheOwnerSaysWhatTheCopyDoesNotShow(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	if d := cmp.Diff(want, o.lacks(o.dir, only("gc.log"), time.Time{})); d != "" {
-		t.Errorf("of the stream: (-want +got)\n%s", d)
+		t.Errorf("for the stream: (-want +got)\n%s", d)
 	}
 	if l := o.lacks(o.dir, only("app.log"), time.Time{}); l != nil {
-		t.Errorf("of another stream: %v, want nil", l)
+		t.Errorf("for another stream: %v, want nil", l)
 	}
 	if l := o.lacks(o.dir, nil, stalled.Add(-time.Second)); l != nil {
-		t.Errorf("of the time before: %v, want nil", l)
+		t.Errorf("for the time before the stall: %v, want nil", l)
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(o.dir, link); err != nil {
 		t.Fatal(err)
 	}
 	if l := o.lacks(link, nil, time.Time{}); l == nil {
-		t.Error("through a link, no line is reported as missing")
+		t.Error("through a link, no line is reported as missing, want some")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
 		return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}}
 	})
 	if l := o.lacks(o.dir, nil, time.Time{}); l != nil || asked != 3 {
-		t.Errorf("%v, asked %d times, want l nil and asked 3", l, asked)
+		t.Errorf("lacks returned %v and asked %d times, want nil and 3 times", l, asked)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l := o.lacks(filepath.Join(o.dir, "gc.log"), nil, time.Time{}); l == nil {
-		t.Error("the sidecar runs, but no line is reported as missing")
+		t.Error("the sidecar runs, but no line is reported as missing, want some")
 	}
 	stop()
 	o.leave()
@@ -206,7 +206,7 @@ func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
 		t.Errorf("for a copy without a lock, lacks returned %v, want nil", l)
 	}
 	if _, _, ok := Of(t.TempDir()); ok {
-		t.Error("any directory is a destination")
+		t.Error("Of takes a new directory for a destination, want false")
 	}
 }
 
@@ -226,10 +226,10 @@ func TestOfTwoDestinationsEachHasItsOwner(t *testing.T) {
 		})
 	}
 	if l := first.lacks(first.dir, nil, time.Time{}); l == nil || l.Bytes != int64(len(first.dir)) {
-		t.Errorf("of the first owner, lacks returned %v, want %d bytes", l, len(first.dir))
+		t.Errorf("for the first owner, lacks returned %v, want %d bytes", l, len(first.dir))
 	}
 	if l := second.lacks(second.dir, nil, time.Time{}); l != nil {
-		t.Errorf("of the second owner, lacks returned %v, want nil", l)
+		t.Errorf("for the second owner, lacks returned %v, want nil", l)
 	}
 }
 

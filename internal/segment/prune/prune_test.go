@@ -42,7 +42,7 @@ func (v volume) write(name string, bytes int, age time.Duration) {
 	}
 }
 
-// pod makes a destination of an age, with two segments.
+// pod makes a destination of the given age, with two segments.
 func (v volume) pod(name string, age time.Duration) {
 	v.Helper()
 	v.write(name+"/.ullage/lock", 10, age+day)
@@ -59,7 +59,7 @@ func (v volume) run(cfg Config) map[string]string {
 	err := Run(v.Context(), v.dir, cfg, now, func(r Result) {
 		states[r.Path] = r.State
 		if (r.Err != nil) != (r.State == Failed) || r.State != Failed && r.Bytes < 2*4096 {
-			v.Errorf("the result is %+v", r)
+			v.Errorf("the result is %+v; want an Err exactly if it is Failed, and at least the bytes of two segments otherwise", r)
 		}
 	})
 	if err != nil {
@@ -168,7 +168,7 @@ func TestACopyInACopyIsFound(t *testing.T) {
 			for pod, state := range c.want {
 				_, err := os.Lstat(filepath.Join(v.dir, pod, ".ullage/lock"))
 				if (err == nil) != (state == Young) {
-					t.Errorf("%s is %s, and its lock: %v; want a lock exactly if it is %s", pod, state, err, Young)
+					t.Errorf("%s is %s, and Lstat of its lock returned %v; want the lock to exist exactly if it is %s", pod, state, err, Young)
 				}
 			}
 			for _, dir := range c.left {
@@ -237,14 +237,14 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 	if len(v.left()) != 6 {
 		t.Errorf("the files %q are left, want 6", v.left())
 	}
-	// It ends, and the next run removes its copy.
+	// The sidecar ends, and the next run removes its copy.
 	lock.Close()
 	if diff := cmp.Diff(map[string]string{"shop/idle-0": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
 		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 }
 
-// The cursors of sinks and the files of rejected lines are ours.
+// The cursors of sinks and the files of rejected lines were created by ullage, so they are not foreign.
 func TestTheCursorsOfSinksGoWithTheCopy(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/web-0", 30*day)
@@ -252,7 +252,7 @@ func TestTheCursorsOfSinksGoWithTheCopy(t *testing.T) {
 	for _, name := range []string{"s3.json", "s3.json.next", "audit.eu-1.json", "s3.rejected.jsonl"} {
 		v.write("shop/web-0/.ullage/sinks/"+name, 100, 31*day)
 	}
-	v.write("shop/web-1/.ullage/sinks/s3.json", 100, day) // still written
+	v.write("shop/web-1/.ullage/sinks/s3.json", 100, day) // still being written
 	if diff := cmp.Diff(map[string]string{"shop/web-0": Removed, "shop/web-1": Young}, v.run(Config{OlderThan: 7 * day})); diff != "" {
 		t.Errorf("the states (-want +got):\n%s", diff)
 	}
@@ -288,13 +288,13 @@ func TestForeignFilesStay(t *testing.T) {
 			t.Error(err)
 		}
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
-			t.Errorf("%s: the file outside is gone, want 1", name)
+			t.Errorf("%s: the file outside is gone, want it untouched", name)
 		}
 		if _, err := os.Lstat(filepath.Join(v.dir, "shop/a/.ullage/lock")); err != nil {
 			t.Errorf("%s: the lock is gone: %v", name, err)
 		}
 	}
-	v := newVolume(t) // the directory of a pod, and its lock, are links
+	v := newVolume(t) // the directory of a pod, which holds its lock, is a link
 	if err := os.MkdirAll(filepath.Join(v.dir, "shop"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestForeignFilesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if states := v.run(Config{}); len(states) != 0 || len(other.left()) != 6 {
-		t.Errorf("the states are %v, and the files %q are left outside, want no states and 6 in left", states, other.left())
+		t.Errorf("the states are %v, and the files %q are left outside, want no states and 6 files", states, other.left())
 	}
 }
 
@@ -332,7 +332,7 @@ func TestAThousandDirectories(t *testing.T) {
 	took := time.Since(began)
 	t.Logf("%d directories in %s", len(states), took)
 	if left := v.left(); len(states) != 1000 || len(left) != 1 {
-		t.Errorf("%d directories in %s, %d are left, want 1000 in states and 1 in left", len(states), took, len(left))
+		t.Errorf("%d directories in %s, %d entries are left; want 1000 directories and 1 entry", len(states), took, len(left))
 	}
 }
 

@@ -105,7 +105,7 @@ func TestAPodExchangedForALinkIsNotFollowed(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/first", 50*day)
 	v.pod("shop/second", 100*day)
-	v.pod("other/gone", 100*day) // has the same times
+	v.pod("other/gone", 100*day) // as old as shop/second
 	states := map[string]string{}
 	err := Run(t.Context(), v.dir, Config{OlderThan: 7 * day, KeepBytes: 1}, now, func(r Result) {
 		states[r.Path] = r.State

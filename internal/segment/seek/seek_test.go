@@ -152,7 +152,7 @@ func (w *world) check() {
 		skipped = max(skipped, offset)
 		for i, at := range w.written[:offset/lineBytes] {
 			if !at.Before(since) {
-				w.t.Fatalf("since %v: reading begins at line %d, but skips line %d of %v, want only lines from before skipped",
+				w.t.Fatalf("since %v: reading begins at line %d and skips line %d, which was written at %v; want only earlier lines skipped",
 					since, offset/lineBytes, i, w.written[i])
 			}
 		}
@@ -220,7 +220,7 @@ func TestIndex(t *testing.T) {
 		t.Errorf("the next entry is %+v, found %v; want Offset 200 and true", e, ok)
 	}
 	if e, ok := x.Next(2, start(2), 201); ok {
-		t.Errorf("behind the last entry, the next one is %+v, want none", e)
+		t.Errorf("after the last entry, the next one is %+v, want none", e)
 	}
 	if e, ok := x.Last(3, 49); !ok || e.Seq != 2 || e.Offset != 200 {
 		t.Errorf("the last entry is %+v, found %v; want Seq 2, Offset 200 and true", e, ok)
@@ -232,7 +232,7 @@ func TestIndex(t *testing.T) {
 	_, next := none.Next(1, noon, 0)
 	_, last := none.Last(1, 0)
 	if none.Before(1, noon, noon) != 0 || next || last || none.Bytes() != 0 {
-		t.Error("no index has entries")
+		t.Error("a nil Index has entries, want none")
 	}
 }
 
@@ -257,7 +257,7 @@ func TestThin(t *testing.T) {
 					n, bound, int64(len(segs))*size, min(MaxBytes, max(4<<10, int64(len(segs))*size/1024)))
 			}
 			if newest := int(min(bound/2/EntryBytes, int64(len(all)-4*each))); !slices.Equal(kept[len(kept)-newest+1:], all[len(all)-newest+1:]) {
-				t.Error("the newest entries are missing")
+				t.Error("the newest entries are missing, want them kept")
 			}
 			whole, thinned := &Index{all}, &Index{kept}
 			for _, seg := range segs {

@@ -82,7 +82,7 @@ func TestRestGivesMemoryBack(t *testing.T) {
 			s.Rest() // with nothing to free
 		}
 		if got := contents(t, dest, "gc"); !bytes.Equal(got, want) {
-			t.Errorf("%d bytes were read back, %d written", len(got), len(want))
+			t.Errorf("%d bytes were read back, want the %d that were written", len(got), len(want))
 		}
 	})
 }

@@ -57,6 +57,6 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	unbounded := DefaultConfig()
 	unbounded.RetainBytes, unbounded.RetainAge = 0, 0
 	if bad := unbounded.Validate(); bad != nil {
-		t.Errorf("zero means no bound, but: %v", bad)
+		t.Errorf("zero, which means no bound, is refused: %v, want no error", bad)
 	}
 }

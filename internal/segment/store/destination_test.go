@@ -121,7 +121,7 @@ func TestReplacedDestinationIsTaken(t *testing.T) {
 			}
 			second := openStore(t, dest, DefaultConfig())
 			if err := second.Acquire(t.Context()); err == nil {
-				t.Error("the new directory is not locked")
+				t.Error("a second store could lock the new directory, want an error")
 			}
 			if err := str.Resume(m, 1<<20); !errors.Is(err, ErrMark) {
 				t.Fatal(err)
@@ -152,7 +152,7 @@ func TestDestinationOfAnotherSidecarIsNotTaken(t *testing.T) {
 		t.Fatalf("Reopen: replaced %v, error %v; want true and no error", replaced, err)
 	}
 	if !bytes.Equal(s.Key(), second.Key()) {
-		t.Error("the store's key is not the directory's")
+		t.Error("the store's key is not the key of the directory that it took, want the same key")
 	}
 }
 

@@ -82,7 +82,7 @@ func TestFullDiskAtStartIsLoggedAndRetentionMendsIt(t *testing.T) {
 	s = openStore(t, dest, cfg)
 	must(t, s.Acquire(t.Context()))
 	if s.log.Len() == 0 {
-		t.Error("a full destination was not logged")
+		t.Error("a full destination was not logged, want a log message")
 	}
 	must(t, s.Maintain(time.Now()))
 	str = s.Stream("gc")

@@ -28,7 +28,7 @@ func FuzzRecover(f *testing.F) {
 			data = append(data, encoded(t, format, b)...)
 		}
 		data = data[:len(data)-int(cut)%len(data)]
-		if format != segment.None { // which has no checksum to reveal a flip
+		if format != segment.None { // without compression, no checksum reveals a flip
 			data[int(at)%len(data)] ^= flip
 		}
 		data = append(data, make([]byte, zeros)...)

@@ -56,7 +56,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 	const unseen = 3 * lockPoll
 	for name, c := range map[string]struct {
 		text  string
-		waits time.Duration // how long at least the second sidecar waits before it gives up; negative: until it is canceled
+		waits time.Duration // the least time that the second sidecar waits before it gives up; negative: it waits until it is canceled
 		says  string
 	}{
 		"this process":                           {in(us.Place, us.PID), lockPoll, ""},

@@ -71,7 +71,7 @@ func TestNumberThatCannotBeRecorded(t *testing.T) {
 	s.SetNumber(1)
 	s.SetNumber(2)
 	if n := strings.Count(s.log.String(), "recording the number of the checkpoint failed"); n != 1 || s.Number() != 0 {
-		t.Errorf("the failure was logged %d times, and the number is %d, want n 1 and Number 0", n, s.Number())
+		t.Errorf("the failure was logged %d times, and the number is %d; want 1 time and the number 0", n, s.Number())
 	}
 	must(t, os.Remove(numberFile(dest)))
 	s.SetNumber(3)

@@ -114,7 +114,7 @@ func checkRecovery(t *testing.T, how segment.Compression, name string, data, wan
 	appendAll(t, str, lines(9, 300))
 	m := sync(t, str)
 	if m.Segment == name {
-		t.Fatal("a recovered segment grew")
+		t.Fatal("a recovered segment grew, want a new segment")
 	}
 	wantContents(t, dest, "gc", join(want, lines(9, 300)))
 	again, cut, err := str.Recover()

@@ -116,7 +116,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 		saves := 0
 		err := s.Store.Maintain(later, func([]*Stream) error { saves++; return errors.New("interrupted") })
 		if err == nil || saves != 1 {
-			t.Errorf("the checkpoint was saved %d times, error %v, want an error and saves 1", saves, err)
+			t.Errorf("the checkpoint was saved %d times, error %v; want 1 time and an error", saves, err)
 		}
 		if got := namesOf(t, dest, "gc"); !slices.Equal(got, []string{before.Segment}) {
 			t.Fatalf("the stream has the segments %v, want %s", got, before.Segment)
@@ -265,6 +265,6 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 
 func TestStreamOfTheNameLostFoundIsRefused(t *testing.T) {
 	if segment.ValidStream("lost+found") == nil {
-		t.Error("the name is allowed, but retention would ignore the stream")
+		t.Error("the name is allowed, want an error: retention would ignore the stream")
 	}
 }

@@ -45,7 +45,7 @@ func TestResumeDeletesNewerSegmentsAndCutsTheSealedOne(t *testing.T) {
 	appendAll(t, str, lines(1, 1000))
 	m := sync(t, str)
 	appendAll(t, str, lines(2, 5000))
-	sync(t, str) // sealed, but killed before the checkpoint said so
+	sync(t, str) // sealed, but killed before the checkpoint recorded it
 	appendAll(t, str, lines(3, 1000))
 	must(t, s.Close())
 
@@ -81,7 +81,7 @@ func TestResumeOnASealedMarkStartsAnotherSegment(t *testing.T) {
 			must(t, str.Resume(m, 0))
 			appendAll(t, str, lines(2, 100))
 			if next := sync(t, str); next.Segment == m.Segment {
-				t.Fatal("the sealed segment grew")
+				t.Fatal("the sealed segment grew, want a new segment")
 			}
 			wantContents(t, dest, "gc", join(lines(1, 5000), lines(2, 100)))
 		})

@@ -96,7 +96,7 @@ func TestSegmentThatWasWrittenLastStays(t *testing.T) {
 	}
 	must(t, open.Resume(m, 0))
 	s.wantGauges(t, 1, 4096)
-	// The segment is also kept while the next segment is written and no mark names that.
+	// The segment is also kept while the next segment is being written and no mark names the next one yet.
 	appendAll(t, open, lines(1, 100))
 	must(t, s.Maintain(time.Now().Add(time.Hour)))
 	open.Abandon()
@@ -229,7 +229,7 @@ func TestMaintainWithNothingToDoIsCheap(t *testing.T) {
 }
 
 // The system clock is set forward by years while there is no sidecar. Segments written
-// shortly before are not old, and overdue ones are deleted.
+// shortly before are kept, and overdue ones are deleted.
 func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 10 * 365 * 24 * time.Hour} {
 		dest := t.TempDir()
@@ -251,7 +251,7 @@ func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
 		for range 2 {
 			must(t, s.Maintain(time.Now()))
 			if young, old := namesOf(t, dest, "young"), namesOf(t, dest, "old"); len(young) != 1 || len(old) != 0 {
-				t.Errorf("with a clock ahead by %s, the young segments are %v and the old ones %v, want 1 in young and no old", ahead, young, old)
+				t.Errorf("with a clock ahead by %s, the young segments are %v and the old ones %v, want 1 young segment and no old one", ahead, young, old)
 			}
 			s.ledger.forget() // the second scan must find the same
 		}
@@ -271,7 +271,7 @@ func TestStepOfTheClockChangesNoAge(t *testing.T) {
 		return began.Add(10 * time.Minute).Round(0).Add(step)
 	}
 	for step, want := range map[time.Duration]time.Duration{0: 11 * time.Minute, time.Hour: 11 * time.Minute, -time.Hour: 0} {
-		// The time of the system clock, and the time since Open of the monotonic clock.
+		// The arguments are the time by the system clock and the time since Open by the monotonic clock.
 		if got := l.age(wrote, after(step), 10*time.Minute); got != want {
 			t.Errorf("after a step of %s, the age is %s, want %s", step, got, want)
 		}

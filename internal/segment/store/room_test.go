@@ -98,7 +98,7 @@ func TestManyStreamsShareTheBound(t *testing.T) {
 	}
 	for _, str := range streams {
 		if len(namesOf(t, dest, str.Name())) == 0 {
-			t.Errorf("nothing is left of %s, which is as old as the others", str.Name())
+			t.Errorf("nothing is left of %s, which is as old as the others; want at least one segment", str.Name())
 		}
 	}
 }
@@ -124,10 +124,10 @@ func TestWhatOneCommitMayTake(t *testing.T) {
 			r.measure(st, tc.retain, small, use{bytes: tc.used})
 			streams, bytes := r.ahead()
 			if streams < tc.least || streams > tc.most {
-				t.Errorf("a commit may have %d streams, want %d to %d", streams, tc.least, tc.most)
+				t.Errorf("a commit may take %d streams, want %d to %d", streams, tc.least, tc.most)
 			}
 			if bytes < segment.FrameBytes || bytes > max(segment.FrameBytes, tc.free/16) {
-				t.Errorf("a commit may have %d bytes, want %d to %d", bytes, segment.FrameBytes, max(segment.FrameBytes, tc.free/16))
+				t.Errorf("a commit may take %d bytes, want %d to %d", bytes, segment.FrameBytes, max(segment.FrameBytes, tc.free/16))
 			}
 		})
 	}

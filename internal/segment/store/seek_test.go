@@ -89,7 +89,7 @@ func TestSeek(t *testing.T) {
 		}
 		size := str.Mark().Offset
 		if n := wantSince(t, dest, begun); n < 8*size {
-			t.Errorf("%d bytes of 20 times %d were skipped, want at least 8 times", n, size)
+			t.Errorf("20 reads skipped %d bytes of a segment of %d, want at least 8 times its size", n, size)
 		}
 		for name, change := range map[string]func() error{
 			"no file":       func() error { return nil },
@@ -144,7 +144,7 @@ func TestSeekFileContinues(t *testing.T) {
 		m := logMinutes(t, str, begun, 0, 20)
 		logMinutes(t, str, begun, 20, 40)
 		n := len(entries())
-		// Bytes after the entries, as a kill in a write leaves them.
+		// Add bytes after the entries, as a kill during a write leaves them.
 		edit(t, path, func(b []byte) []byte { return append(b, b[:25]...) })
 		must(t, s.Close())
 

@@ -30,7 +30,7 @@ func TestQuantilesAreWithinAPercentOfTheTruth(t *testing.T) {
 func TestAQuantileNeedsEnoughDurations(t *testing.T) {
 	var h histogram
 	if _, ok := h.quantile(0.5); ok {
-		t.Error("there is a median of nothing")
+		t.Error("there is a median of no durations, want none")
 	}
 	for range 99 {
 		h.add(time.Millisecond)
@@ -82,7 +82,7 @@ func TestThinKeepsTheLargestOfEverySpan(t *testing.T) {
 			high = p
 		}
 		if i > 0 && p.at <= points[i-1].at {
-			t.Fatalf("point %d is not later than the one before", i)
+			t.Fatalf("point %d is not later than the one before, want it later", i)
 		}
 	}
 	if len(points) > maxCells || sum != n || high.at != 333*1e9 {
