@@ -24,7 +24,7 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 		name string
 		made func(b *bench)
 	}{
-		{"nobody", func(*bench) {}},
+		{"no other program", func(*bench) {}},
 		{"the log levels", func(b *bench) {
 			b.must(os.Mkdir(b.path(statedir.Name), 0o700))
 			writeFile(b.t, b.path(statedir.Name+"/levels.lock"), nil)

@@ -52,7 +52,7 @@ func TestKilledUnderPressure(t *testing.T) {
 	if err != nil || !account.Exact() {
 		t.Errorf("seed %d: %v, error %v; want an exact account and no error", random, account, err)
 	}
-	rows := lab.NewTable("Killed with -9, half of the times in a freeze or right after it", "kills", "after lines were discarded", "after all were dropped", "lines", "persisted", "dropped", "gaps",
+	rows := lab.NewTable("Killed with -9, half the time during a freeze or right after it", "kills", "after lines were discarded", "after all were dropped", "lines", "persisted", "dropped", "gaps",
 		"missing without a marker", "twice", "foreign or changed", "most memory")
 	rows.Add(kills, p.discarding, p.dropping, account.Written.Total(), account.Persisted.Total(), account.Dropped.Total().Total(), account.Gaps,
 		account.Unmarked, account.Twice, account.Foreign+account.Changed, fmt.Sprintf("%.1f MiB", float64(p.memory)/(1<<20)))

@@ -138,7 +138,7 @@ func (a account) print(out io.Writer) {
 	row("lines persisted", count(a.Persisted), "info and above: "+result{Comparison: a.Comparison}.order())
 	row("lines withheld", count(a.withheld), "below info, and counted")
 	row("of these saved", count(a.saved), "around the command, in "+stream+naming.DetailSuffix)
-	row("lines dropped", count(a.dropped), "given up on purpose, and counted")
+	row("lines dropped", count(a.dropped), "discarded on purpose and counted")
 	row("not accounted for", count(a.missing()), "neither persisted, withheld nor dropped")
 	row("stored, everything", size(a.everything), "what the first sidecar wrote")
 	row("stored with hindsight", size(a.little), fmt.Sprintf("%.1f times less", float64(a.everything)/float64(max(1, a.little))))

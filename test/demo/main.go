@@ -32,7 +32,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-const usage = `demo lets a JVM log past a sidecar that is killed, and counts every line.
+const usage = `demo kills the sidecar of a logging JVM with kill -9 and accounts for every line.
 
 Usage:
   go run ./test/demo [flags]

@@ -46,12 +46,12 @@ func (r result) print(out io.Writer) {
 	fmt.Fprintln(out)
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	row := func(what, number, more string) { fmt.Fprintf(t, "  %s\t%12s\t%s\n", what, number, more) }
-	row("lines written by the JVM", count(r.Written), "as its second output has them, which ullage never saw")
+	row("lines written by the JVM", count(r.Written), "in its second output, which ullage never sees")
 	row("lines persisted", count(r.Persisted), r.order())
-	row("lines dropped", count(r.dropped), "given up on purpose, and counted")
+	row("lines dropped", count(r.dropped), "discarded on purpose and counted")
 	row("lines lost", count(r.lost()), "neither persisted nor dropped")
 	row("lines twice", count(r.Twice), "persisted once more than written")
-	row("written twice by the JVM", count(r.Repeated), "itself, in the moment in which its level changed; persisted as written")
+	row("written twice by the JVM", count(r.Repeated), "when its level changed; persisted as written")
 	if r.Foreign+r.Moved > 0 {
 		row("lines never written", count(r.Foreign), "but persisted")
 		row("lines out of order", count(r.Moved), "among those of their thread")
@@ -74,7 +74,7 @@ func (r result) order() string {
 	case r.Identical:
 		return "byte for byte the same"
 	case r.Same() && r.Repeated > 0:
-		return "the same lines, but for what the JVM itself wrote twice"
+		return "the same lines, apart from repeats by the JVM itself"
 	case r.Same():
 		// Lines that threads log at the same moment may be in another order in the JVM's second output.
 		return "the same lines, those of each thread in the same order"

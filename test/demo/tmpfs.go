@@ -40,7 +40,7 @@ func newTmpfs(dir string) (tmpfs, error) {
 		}
 		os.Remove(shm)
 	}
-	t.what = "which is not one, see the warning"
+	t.what = "which is not a tmpfs; see the warning"
 	t.warning = "there is no tmpfs here (/dev/shm is not one, or cannot be written to): the JVM logs to " + t.dir + ", and may wait for a disk"
 	return t, nil
 }

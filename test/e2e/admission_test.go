@@ -75,7 +75,7 @@ func TestWhoIsInjected(t *testing.T) {
 		{"a pod without the label in another namespace", plain.name, "", false},
 		{"a pod with the label in another namespace", plain.name, "true", true},
 		{"a pod with the label in kube-system", "kube-system", "true", false},
-		{"a pod with the label beside the injector", system, "true", false},
+		{"a pod with the label in the injector's namespace", system, "true", false},
 	} {
 		pod := jvmPod{Name: "who", JDK: 25, NotInjected: true, Labels: map[string]string{"ullage.dev/inject": test.label}}
 		if test.label == "" {

@@ -29,9 +29,9 @@ func TestAWebhookThatStripsTheRestartPolicy(t *testing.T) {
 		name, config, reinvocation string
 		sidecar                    bool
 	}{
-		{"before ours, asked again", "aaa", "IfNeeded", true},
+		{"before ours, reinvoked", "aaa", "IfNeeded", true},
 		{"after ours, asked once", "zzz", "Never", true},
-		{"after ours, asked again", "zzz", "IfNeeded", false},
+		{"after ours, reinvoked", "zzz", "IfNeeded", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -172,7 +172,7 @@ func (a application) try(x *experiment, t trial, threads ...int) (*experiment, e
 	return x, a.inTurn(x, all)
 }
 
-const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback or Log4j 2 (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments."
+const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback or Log4j 2 (%s). Its own counts are compared with the lines found at the end, on the disk or in the sidecar's segments."
 
 // speed, frozenDisk and killed are experiments with all appenders.
 func (a application) speed() (*experiment, error) {
@@ -198,7 +198,7 @@ func (a application) killed() (*experiment, error) {
 	return a.try(&experiment{
 		Name: "killed", Title: "Application logging until `kill -9`", Plot: "lost",
 		Question: "Which events are lost with the JVM?",
-		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all, for 3 s") + " Then `kill -9` hits the JVM while its threads log. Each thread keeps its count in a file on the tmpfs that outlives the JVM; an event counts once its call has returned.",
+		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all, for 3 s") + " Then `kill -9` hits the JVM while its threads log. Each thread keeps its count in a file on the tmpfs that outlives the JVM; an event is counted when its call has returned.",
 		Threat:   "A queue loses what it holds at the moment of the kill, which is little while the disk is fast, and one that discards has lost what did not fit before. The machine goes on: what the kernel holds for a file is not lost with the process.",
 	}, trial{rate: 20_000, kill: true}, 2)
 }

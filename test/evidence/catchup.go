@@ -25,10 +25,10 @@ func catchUp(e *evidence) (*experiment, error) {
 	}
 	x := &experiment{
 		Name: "catchup", Title: "Catch-up", Plot: "cpu",
-		Question: "What does it cost to ship a log that is there already?",
+		Question: "What does it cost to ship an existing log?",
 		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` (%.1f million lines), repeated from what it writes in 5 s, lie on tmpfs. Each contestant writes them to the disk. "+
-			"Three only copy, to compare the others with: `cat` copies without a look at a line, `dd` copies blocks of 256 KiB and waits for the disk at its end, and a loop of reading, compressing and writing 512 KiB uses the encoder of `ullage`, and syncs as often. "+
-			"A `cat` before the first round warms up the machine and does not count. For `ullage`, the bytes that come out are compared with the input; for the others, lines are counted.", e.size, float64(lines)/1e6),
+			"Three only copy, as a baseline: `cat` copies without looking at lines, `dd` copies blocks of 256 KiB and waits for the disk at its end, and a loop of reading, compressing and writing 512 KiB uses the encoder of `ullage`, and syncs as often. "+
+			"A `cat` before the first round warms up the machine and is not measured. For `ullage`, the bytes that come out are compared with the input; for the others, lines are counted.", e.size, float64(lines)/1e6),
 		Threat: "`ullage`, `dd` and the loop wait for the disk (fsync), the others do not. The lines repeat, which favours compression. " +
 			"Below 1 GiB, a program's start is scaled up with the rest.",
 		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"peak", "peak memory, MiB"}, {"disk", "on disk, MiB/GiB"}, {"missing", "lines missing"}},

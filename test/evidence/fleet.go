@@ -67,7 +67,7 @@ var rates = [...]struct {
 // write renders the formulas and their results.
 func (f fleet) write(s *strings.Builder) {
 	s.WriteString("\n## A fleet, on paper\n\n**Question.** What does a cluster of 100,000 pods need, and a node of 110?\n\n")
-	fmt.Fprintf(s, "**Method.** The figures above, in formulas. A sidecar takes %s %% of a core at %s lines/s of %s bytes each, %s %% at %s, and %s %% at %s: a line that comes alone wakes it up, and many together do that once. "+
+	fmt.Fprintf(s, "**Method.** The figures above, in formulas. A sidecar takes %s %% of a core at %s lines/s of %s bytes each, %s %% at %s, and %s %% at %s: each isolated line wakes it up, but a burst of lines wakes it up only once. "+
 		"Its memory is %s MiB: that of 110 sidecars of one node, as [measured](#growth-sidecars-of-a-node) at %s lines/s each, divided by 110, so that each has its part of the pages of the program that all share. A byte of the log takes %s bytes of disk with zstd. The injector takes %s of CPU time for a pod.\n\n",
 		figure(f.cpu[0]), figure(rates[0].lines), figure(f.lineBytes), figure(f.cpu[1]), figure(rates[1].lines), figure(f.cpu[2]), figure(rates[2].lines),
 		figure(f.memoryMiB), figure(rates[0].lines), figure(f.bytesOnDisk), amount(f.review(), "s", 1e3, "ms", "µs", "ns"))
@@ -105,7 +105,7 @@ func (f fleet) node(s *strings.Builder) {
 	cpu, memory := requests.Cpu(), requests.Memory()
 	cores, gib := cpu.AsApproximateFloat64(), memory.AsApproximateFloat64()/(1<<30)
 	fmt.Fprintf(s, "\nThe sidecars' memory is %s GiB of the node; the tmpfs can hold %s GiB more.\n"+
-		"What the scheduler counts is what they request, %s of CPU and %s of memory each: %s cores and %s GiB of the node, %s cores and %s GiB of the fleet.\n\n",
+		"The scheduler uses their requests, %s of CPU and %s of memory each: %s cores and %s GiB of the node, %s cores and %s GiB of the fleet.\n\n",
 		figure(f.onNode*f.memoryMiB/1024), figure(f.onNode*64/1024), cpu, memory, figure(f.onNode*cores), figure(f.onNode*gib), figure(f.pods*cores), figure(f.pods*gib))
 }
 

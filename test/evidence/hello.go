@@ -36,7 +36,7 @@ const startRounds = 20
 func hello(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "hello", Title: "HelloWorld at all=trace", Plot: "wall",
-		Question: "What does a JVM pay for its most talkative log, by the way it writes it and the place it writes to?",
+		Question: "What does a JVM's most verbose log cost it, for each way to write it and each place?",
 		Method: "A Java program that prints one line runs with `-Xlog:all=trace` to a new file. Wall and CPU time are the JVM's alone; " +
 			"the sidecar, which was started a second before, has a column of its own: its CPU time with its start and its drain. Lines are counted in the file, or in the sidecar's segments. " +
 			"Dropped is the sum of HotSpot's own reports.",

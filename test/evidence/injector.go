@@ -7,7 +7,7 @@ func injector(e *evidence) (*experiment, error) {
 		Question: "What does the injection of a pod cost?",
 		Method: "Two Go benchmarks. Review decodes an admission review of 10 KiB and encodes the answer with a patch of 4 KiB, without TLS. " +
 			"Mutate makes the patch, of each pod in the injector's tests in turn.",
-		Threat:  "TLS, and the kernel's part of a connection, are not in it. The API server keeps its connections open.",
+		Threat:  "The figures exclude TLS and the kernel's part of a connection. The API server keeps its connections open.",
 		Columns: []column{{"ns", "ns a pod"}, {"bytes", "bytes allocated"}, {"allocs", "allocations"}},
 	}
 	var all []entry

@@ -18,7 +18,7 @@ func TestIntervalOfRounds(t *testing.T) {
 		{"one round has no interval", []float64{3}, "3"},
 		{"a few rounds: the least and the largest", []float64{3, 1, 2}, "2 (1–3)"},
 		{"equal rounds", []float64{4, 4, 4, 4, 4}, "4"},
-		{"one round of seven that was disturbed does not count", []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 90}, "1.3 (1.1–1.5)"},
+		{"one disturbed round of seven has no effect", []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 90}, "1.3 (1.1–1.5)"},
 	} {
 		if got := median(c.values).String(); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)

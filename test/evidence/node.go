@@ -26,7 +26,7 @@ func node(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "node", Title: "Growth: sidecars of a node", Plot: "commit",
 		Question: "What do the sidecars of a whole node cost, and how long do their commits take on one disk?",
-		Method: fmt.Sprintf("So many sidecars run at once, each with a source and, as in a container, a process namespace of its own. One process writes %d lines/s into each source. They share the disk and the processors. "+
+		Method: fmt.Sprintf("This many sidecars run at once, each with a source and, as in a container, a process namespace of its own. One process writes %d lines/s into each source. They share the disk and the processors. "+
 			"All figures are of all sidecars together, over %s; a commit is a sync and the checkpoint, once a second where lines came. A page of memory that n processes share counts for 1/n of each (PSS); memory is the largest sum of four samples.", nodeLines, e.window),
 		Threat:  "The writer is one process, and real JVMs log in bursts. The disk is the machine's, and nothing else writes to it.",
 		Columns: []column{{"cpu", "CPU, % of a core"}, {"pss", "largest memory, MiB"}, {"commits", "commits/s"}, {"commit", "a commit, ms"}, {"lost", "lines missing"}},

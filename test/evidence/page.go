@@ -108,7 +108,7 @@ func (r *record) repeated() string {
 	if most <= 1 {
 		return "Each figure is that of one run: every experiment has one round. Where two more follow in parentheses, it is the median of several runs, and these are the least and the largest."
 	}
-	return fmt.Sprintf("Each figure is the median of the rounds, with its 95 %% interval in parentheses (percentile bootstrap, %s resamples; with fewer than %d rounds, the least and the largest value). In each round, every contestant runs once, in an order by chance, so that a machine that slows down slows all of them. A percentile is there only if at least %d values lie beyond it.", grouped(resamples), leastRounds, leastBeyond)
+	return fmt.Sprintf("Each figure is the median of the rounds, with its 95 %% interval in parentheses (percentile bootstrap, %s resamples; with fewer than %d rounds, the least and the largest value). In each round, every contestant runs once, in random order, so that a machine that slows down slows all of them. A percentile is there only if at least %d values lie beyond it.", grouped(resamples), leastRounds, leastBeyond)
 }
 
 // rounds returns how often every contestant ran.

@@ -41,7 +41,7 @@ func (q *quiet) await() error {
 			}
 			if q.patience <= 0 {
 				q.calm.GaveUp = true
-				fmt.Println("  the machine does not become quiet: measuring all the same")
+				fmt.Println("  the machine did not become quiet: measuring anyway")
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (q *quiet) undisturbed(x *experiment, measure func() error) (noted, error) 
 			x.Kept++
 			return n, nil
 		}
-		fmt.Printf("  disturbed, and measured again: %s\n", n)
+		fmt.Printf("  disturbed; measuring again: %s\n", n)
 		x.Repeated++
 		if err := q.await(); err != nil {
 			return n, err

@@ -64,7 +64,7 @@ func (e *experiment) frozenResult() string {
 		}
 	}
 	if crashed != nil {
-		parts = append(parts, "Ended by itself, and was not started again: "+strings.Join(crashed, "; ")+".")
+		parts = append(parts, "Exited without a signal and was not restarted: "+strings.Join(crashed, "; ")+".")
 	}
 	if v := e.value("ullage, zstd", "spooled"); v > 0 {
 		parts = append(parts, fmt.Sprintf("At the end of the freeze, a byte of the spool of `ullage` held %s bytes of lines.", figure(v)))

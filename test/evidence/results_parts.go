@@ -75,7 +75,7 @@ func (e *experiment) triedResult() string {
 	cpuPlain, _, _, _ := plain.of("cpu")
 	cpuPacked, _, _, _ := packed.of("cpu")
 	disk, _, _, _ := packed.of("disk")
-	return fmt.Sprintf("Less CPU time than the sidecar without compression (%s s/GiB): %s. Less than the sidecar with zstd (%s): %s. By at least 1 %% less space than it (%s MiB/GiB): %s. "+
+	return fmt.Sprintf("Less CPU time than the sidecar without compression (%s s/GiB): %s. Less than the sidecar with zstd (%s): %s. At least 1 %% less space than the sidecar with zstd (%s MiB/GiB): %s. "+
 		"None of these loops looks at a line, and none keeps positions. A window of 8 MiB refers back to bytes that a reader who starts at a commit has not read: segments cannot use it. "+
 		"`copy_file_range` is not among them: from a tmpfs to another file system it fails (EXDEV). Neither is `io_uring`: the profile that container runtimes have for system calls forbids it.",
 		figure(cpuPlain), list(cheaper), figure(cpuPacked), list(cheaperPacked), figure(disk), list(smaller))

@@ -58,7 +58,7 @@ func TestResultsAnswerFromTheRows(t *testing.T) {
 		{"saturated", []string{"JDK 25, rate: logging off", "JDK 25, rate: log on the disk", "JDK 25, rate: " + shippedLogging}, []figures{{"longest": 20}, {"longest": 50}, {"longest": 10}},
 			[]string{"50 ms (2.5 times) with the log on the disk, and 10 ms (0.5 times) with `ullage`."}},
 		{"frozen", []string{"ullage, zstd", "a"}, []figures{{"lost": 0, "peak": 5, "crashed": 0, "spooled": 9.4}, {"lost": 3, "peak": 7, "crashed": 1}},
-			[]string{"Ended by itself, and was not started again: a.", "held 9.4 bytes", "5 to 7 MiB", "lost and repeated no line: ullage, zstd. The others did, at most in a round: a lost 3."}},
+			[]string{"Exited without a signal and was not restarted: a.", "held 9.4 bytes", "5 to 7 MiB", "lost and repeated no line: ullage, zstd. The others did, at most in a round: a lost 3."}},
 		{"hello", []string{"JDK 17, async, disk", "JDK 17, async, tmpfs", "JDK 17, async, tmpfs + ullage"}, []figures{{"wall": 3, "dropped": 0}, {"wall": 1, "dropped": 0}, {"wall": 2, "dropped": 7}},
 			[]string{"JDK 17, async: 3 / 1 / 2 s.", "dropped lines in: JDK 17, async, tmpfs + ullage (7)."}},
 		{"lines", []string{"1,000 lines/s", "1,000,000 lines/s"}, []figures{{"cpu": 1, "rss": 10}, {"cpu": 100.9, "rss": 10}},

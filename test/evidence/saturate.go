@@ -36,7 +36,7 @@ const (
 )
 
 const saturatedMethod = "The disk, an ext4 with a journal of 4 MB on a loop device, takes 10 MB/s (`blkio.throttle.write_bps_device`). For %g s, which the second plot shades, four processes copy files of 16 MB to it and sync them. " +
-	"*Write-back*: in addition, at most 4 MB of the disk's data may wait in the page cache (`/sys/class/bdi/*/strict_limit` and `max_bytes`, which concern this disk alone), as on a host whose memory is full of what others have written. " +
+	"*Write-back*: in addition, at most 4 MB of the disk's data may wait in the page cache (`/sys/class/bdi/*/strict_limit` and `max_bytes`, which apply to this disk only), as on a host whose memory is full of what others have written. " +
 	"*Journal*: instead, two processes create 50 small files, sync the file system and delete them, again and again. *Both* is all of it. " +
 	"`await` is the mean time of a direct write of 4 KiB, ten times a second; utilisation is what the disk has written of what it takes."
 
@@ -78,7 +78,7 @@ func long(a application) (*experiment, error) {
 		Name: "long", Title: "Stop the world, on a disk that is saturated for three minutes", Plot: "p9999", Shade: lasting.shade(),
 		Columns:  append(append([]column{}, stoppedColumns...), column{"await", "await, ms"}, column{"use", "utilisation, %"}),
 		Question: "How long are the rare stops, which a short run hardly ever shows?",
-		Method:   fmt.Sprintf(stoppedMethod, rated.name, lasting.runs.Seconds()) + " The disk is that of the experiment before, by its last mechanism.",
+		Method:   fmt.Sprintf(stoppedMethod, rated.name, lasting.runs.Seconds()) + " The disk is saturated as in the previous experiment, by its last mechanism.",
 		Threat:   stoppedThreat,
 	}
 	can, cannot := saturable()

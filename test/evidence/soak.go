@@ -119,7 +119,7 @@ func (k *soaking) experiment(d time.Duration, sealed, rotations int, flags []str
 		Method: fmt.Sprintf("A writer logs 20,000 lines/s into files of 1 MiB with five archives for %s, and `%s` makes the sidecar seal, delete and commit more often than it does otherwise: "+
 			"it follows %s rotations and seals %s segments, as many as in %s days with a segment an hour. Samples begin after a quarter of the time.",
 			d, strings.Join(flags, " "), grouped(rotations), grouped(sealed), figure(float64(sealed)/24)),
-		Threat:  "What grows by the clock, and not with the work, is seen for as long as the run takes only; `make soak` takes 20 minutes.",
+		Threat:  "Growth that depends on time rather than on work is seen only for the duration of the run; `make soak` takes 20 minutes.",
 		Columns: []column{{"first", "first"}, {"last", "last"}, {"largest", "largest"}, {"slope", "slope over the run"}},
 	}
 	for i, v := range vitals {

@@ -216,7 +216,7 @@ func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, t *tracer, 
 		err = <-done // waits even if the JVM has ended: a frozen disk must not be removed
 	}
 	if len(said) < 3 {
-		err = errors.Join(err, fmt.Errorf("the JVM said only %q", said))
+		err = errors.Join(err, fmt.Errorf("the JVM printed only %q", said))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -30,7 +30,7 @@ func stormed(e *evidence) (*experiment, error) {
 		Name: "storm", Title: "A rotation storm", Plot: "share",
 		Question: "Does a shipper lose lines when the JVM rotates faster than it reads?",
 		Method: fmt.Sprintf("A writer logs 50 MB/s for %s as HotSpot rotates: files of 1 MiB, five archives, the oldest overwritten. An archive lives 0.1 s. "+
-			"The lines are numbered, and the output is held against them once it has not grown for 3 s.", e.window),
+			"The lines are numbered, and the output is compared with them once it has not grown for 3 s.", e.window),
 		Threat: "A JVM rarely logs as much. The writer's CPU time is taken from the contestants, as a JVM's is. " +
 			"A contestant that reads slowly misses whole files, so its share of lost lines grows with the rate.",
 		Columns: lossColumns,

@@ -16,9 +16,9 @@ func traced(a application) (*experiment, error) {
 	x := &experiment{
 		Name: "traced", Title: "The writes that waited", Plot: "longest",
 		Question: "Is it the `write(2)` of its log that stops a JVM on a saturated disk, and what does it wait for?",
-		Method: fmt.Sprintf("The disks of the experiment with a saturated disk, with the JVM under `strace -T`, which times each write to `gc.log`. A write that takes longer than %d ms is a stall. It is proven if a pause of the JVM's own log, a safepoint or a collection, began before it and ended after it, to %d ms. "+
-			"A hundred times a second, the kernel's stacks of waiting threads are read (`/proc/PID/task/TID/stack`): `balance_dirty_pages` and waits for pages are write-back, functions of jbd2 are the journal.", longWait.Milliseconds(), precision.Milliseconds()),
-		Threat: "A traced system call takes some microseconds more. Samples of a shorter wait than 10 ms are few.",
+		Method: fmt.Sprintf("The disks are those of the experiment with a saturated disk. The JVM runs under `strace -T`, which times each write to `gc.log`. A write that takes longer than %d ms is a stall. A stall is proven if a pause in the JVM's own log (a safepoint or a collection) contains the write, within %d ms. "+
+			"A hundred times a second, the kernel's stacks of waiting threads are read (`/proc/PID/task/TID/stack`): `balance_dirty_pages` and waits for pages are classed as write-back, functions of jbd2 as the journal.", longWait.Milliseconds(), precision.Milliseconds()),
+		Threat: "Tracing adds some microseconds to each system call. Waits shorter than 10 ms are rarely sampled.",
 		Columns: []column{{"writes", "writes"}, {"longest", "longest write, ms"}, {"stalls", "stalls"}, {"proven", "of these in a pause"},
 			{onPages, "wait for write-back, % of samples"}, {onJournal, "for the journal, %"}, {onOther, "for something else, %"}},
 	}

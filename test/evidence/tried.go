@@ -24,9 +24,9 @@ func measureWays(e *evidence) (*experiment, error) {
 	x := &experiment{
 		Name: "tried", Title: "Ways to copy", Plot: "cpu",
 		Question: "Which ways to copy a log to the disk take less CPU time, or less space, than the sidecar's?",
-		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` lie on tmpfs. Loops that look at no line copy them to the disk, in blocks of 512 KiB where nothing else is said, and wait for the disk (`fdatasync`) after each 8 MiB. "+
-			"The encoder is the sidecar's where nothing else is said. The ways that punch holes free a copy of the log on the tmpfs as they go, as the sidecar does. The sidecar itself runs %d times in each round: without its look for pauses and with it, and on one CPU.", e.size, triedTimes),
-		Threat:  "The lines repeat, which favours a long window and a dictionary. `sync_file_range` and `fdatasync` write back in the thread that calls them, whose CPU time counts; what the kernel's own threads write back does not count.",
+		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` lie on tmpfs. Loops that do not parse lines copy it to the disk, in blocks of 512 KiB unless stated otherwise, and wait for the disk (`fdatasync`) after each 8 MiB. "+
+			"The encoder is the sidecar's unless stated otherwise. The ways that punch holes free a copy of the log on the tmpfs as they go, as the sidecar does. The sidecar itself runs %d times in each round: with and without the reading of pauses, and on one CPU.", e.size, triedTimes),
+		Threat:  "The lines repeat, which favours a long window and a dictionary. `sync_file_range` and `fdatasync` write back in the thread that calls them, whose CPU time is measured; the CPU time of write-back in the kernel's own threads is not.",
 		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"disk", "on disk, MiB/GiB"}},
 	}
 	data := filepath.Join(e.shm, "data")

@@ -78,7 +78,7 @@ func buildStepped(t *testing.T) (bin string) {
 // next start does not know of the step. The measured lag stays plausible.
 func TestClockStepsByAnHour(t *testing.T) {
 	if !long(true, false) {
-		t.Skip("compiles the standard library: ULLAGE_FAULT_LONG=1")
+		t.Skip("compiles the standard library: set ULLAGE_FAULT_LONG=1 to run it")
 	}
 	bin := buildStepped(t)
 	for name, seconds := range map[string]string{"forward": "3600", "back": "-3600"} {
@@ -124,7 +124,7 @@ func (r *rig) lagIsReasonable() {
 // and the JVM's configuration is as before.
 func TestClockStepsDuringAnAdoption(t *testing.T) {
 	if !long(true, false) {
-		t.Skip("compiles the standard library: ULLAGE_FAULT_LONG=1")
+		t.Skip("compiles the standard library: set ULLAGE_FAULT_LONG=1 to run it")
 	}
 	jdks := lab.NeedsJDKs(t)
 	classes, err := jvm.Compile(jdks[0], t.TempDir())

@@ -18,7 +18,7 @@ import (
 const (
 	nothing    = "nothing"
 	killed     = "kill -9 inside, and after"
-	held       = "kill -9 in a held call"
+	held       = "kill -9 in a blocked call"
 	terminated = "SIGTERM inside"
 )
 

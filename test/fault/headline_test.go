@@ -23,7 +23,7 @@ type contender struct {
 
 var direct = []contender{
 	{name: "frozen disk", from: 17},
-	{name: "a pipe to the frozen disk, as stdout is", from: 17, piped: true},
+	{name: "a pipe to the frozen disk, like stdout", from: 17, piped: true},
 	{name: "frozen disk, -Xlog:async", flags: []string{"-Xlog:async"}, from: 17},
 	{name: "frozen disk, -Xlog:async, the largest buffer", flags: []string{"-Xlog:async", "-XX:AsyncLogBufferSize=50m"}, from: 17},
 	{name: "frozen disk, -Xlog:async:stall", flags: []string{"-Xlog:async:stall"}, from: 24},

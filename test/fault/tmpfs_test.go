@@ -92,7 +92,7 @@ func TestTwoHundredMegabytesASecond(t *testing.T) {
 // A healthy disk takes the whole flood.
 func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	if !long(true, false) {
-		t.Skip("takes a minute: ULLAGE_FAULT_LONG=1")
+		t.Skip("takes a minute: set ULLAGE_FAULT_LONG=1 to run it")
 	}
 	p := newPressed(t, "64m", filepath.Join(t.TempDir(), "dest"), "--retain-bytes", "8Gi")
 	p.pour(50e6)

@@ -30,7 +30,7 @@ func (c Comparison) String() string {
 	text := fmt.Sprintf("%d lines written, %d persisted, %d missing, %d twice, %d foreign, %d moved",
 		c.Written, c.Persisted, c.Missing, c.Twice, c.Foreign, c.Moved)
 	if c.Repeated > 0 {
-		text += fmt.Sprintf(", %d written twice by the JVM as its level changed", c.Repeated)
+		text += fmt.Sprintf(", %d written twice by the JVM while its level changed", c.Repeated)
 	}
 	if c.Identical {
 		text += ", byte-identical"

@@ -39,7 +39,7 @@ func prepare(m *testing.M) (code int, err error) {
 	here := os.Getenv("ULLAGE_HERE") != "" // make test, which fetches nothing
 	kits, err := lab.JDKs()
 	if err != nil && here { // test/here lists it
-		fmt.Println("needs a JDK from 17 on")
+		fmt.Println("needs JDK 17 or later")
 		return 0, nil
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ const mostWrong = 10
 func (a Account) Exact() bool { return len(a.Wrong) == 0 }
 
 func (a Account) String() string {
-	text := fmt.Sprintf("%d lines attempted, %d cut or lost at a full tmpfs, %d written, %d persisted, %d dropped in %d gaps (%d of several markers)",
+	text := fmt.Sprintf("%d lines attempted, %d cut or lost at a full tmpfs, %d written, %d persisted, %d dropped in %d gaps (%d with several markers)",
 		a.Tried, a.Cut, a.Written.Total(), a.Persisted.Total(), a.Dropped.Total().Total(), a.Gaps, a.Split)
 	for _, reason := range []string{"discard", "drop"} {
 		if counts, ok := a.Dropped[reason]; ok {
@@ -165,7 +165,7 @@ func (s *settlement) line(line []byte) {
 	}
 	if s.more && number < int(s.next.number) {
 		s.account.Twice++
-		s.wrong("is there twice, or too late: %.200q", line)
+		s.wrong("occurs twice or out of order: %.200q", line)
 		return
 	}
 	s.skip(number)

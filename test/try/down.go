@@ -60,7 +60,7 @@ func (t *try) uninstall(ctx context.Context) error {
 			return err
 		}
 		if mark != markValue {
-			fmt.Fprintf(t.errs, "try: no namespace %s of `make try` is there\n", name)
+			fmt.Fprintf(t.errs, "try: there is no namespace %s that `make try` created\n", name)
 			continue
 		}
 		if name == system {

@@ -102,7 +102,7 @@ func (t *try) install(ctx context.Context) error {
 		return injected != ""
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("the injector is asked about pods: %w", err), last)
+		return errors.Join(fmt.Errorf("wait until the API server calls the injector: %w", err), last)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/wish"
 )
 
-var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
+var update = flag.Bool("update", false, "rewrite testdata and deploy/examples instead of comparing with them")
 
 // testConfig returns the configuration for tests that do not need one of their own.
 func testConfig() wish.Config {

@@ -29,7 +29,7 @@ type jvm struct {
 // odd are lines that a plain log does not have.
 var odd = []string{
 	"[1.000s][info][gc] without a date\n",
-	"[9999-11-22T10:00:01.000+0000][1.000s][info][gc] a date that nobody believes\n",
+	"[9999-11-22T10:00:01.000+0000][1.000s][info][gc] an implausible date\n",
 	"\tat a.line.of(a.Stack:7)\n", "text\n", "\n", "2026-11-20 10:00:07 [main] WARN x - y\n",
 	`{"@timestamp":"2026-11-20T10:00:07Z","level":"ERROR"}` + "\n",
 	"[2026-11-20T10:00:00.000+0000][warning][ullage] gap: 7 lines, 99 bytes dropped in 0.100s: discard debug=7\n",

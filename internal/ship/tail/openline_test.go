@@ -61,7 +61,7 @@ var abandons = []struct {
 		}
 		r.put("gc.log", innocent)
 	}},
-	{"by a truncation while nobody was there", func(r *rig, f *os.File) {
+	{"by a truncation while no sidecar ran", func(r *rig, f *os.File) {
 		saved := r.src.Start.Positions()
 		f.Truncate(0)
 		r.write(f, innocent)
@@ -70,7 +70,7 @@ var abandons = []struct {
 			saved = r.src.Start.Positions()
 		}
 	}},
-	{"by a removal while nobody was there", func(r *rig, f *os.File) {
+	{"by a removal while no sidecar ran", func(r *rig, f *os.File) {
 		saved := r.src.Start.Positions()
 		os.Remove(r.path("gc.log"))
 		for range 2 {
