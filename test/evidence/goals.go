@@ -61,7 +61,7 @@ const plain, packed = "ullage, none", "ullage, zstd"
 var copyBounds = []bound{
 	{what: "catch-up with zstd: CPU, as a multiple of reading, compressing and writing", limit: 1.25, experiment: "catchup", contestant: packed, key: "cpu", base: loopName},
 	{what: "catch-up without compression: wall time, as a multiple of `dd` with `fsync`", limit: 1.5, experiment: "catchup", contestant: plain, key: "wall", base: ddName},
-	{what: "catch-up with zstd: CPU, as a multiple of the CPU without it the metrics of the JVM", limit: 1.25, experiment: "catchup", contestant: packed, key: "cpu", base: blindName},
+	{what: "catch-up with zstd: CPU, as a multiple of that without the metrics of the JVM", limit: 1.25, experiment: "catchup", contestant: packed, key: "cpu", base: blindName},
 	{what: "catch-up with zstd: peak memory, MiB", limit: 24, experiment: "catchup", contestant: packed, key: "peak"},
 }
 
@@ -153,7 +153,7 @@ func costBounds() (all []bound) {
 		all = append(all, bound{what: "hindsight, " + held + ": CPU, as a multiple of that with " + hindsightOff, limit: 1.15, experiment: "hindsight", contestant: held, key: "cpu", base: hindsightOff})
 	}
 	for _, pair := range pausePairs {
-		all = append(all, bound{what: "reading pauses in `ullage run`, " + pair.name + ": CPU, as a multiple of the CPU without it", limit: 1.25, experiment: "tried", contestant: pair.on, key: "cpu", base: pair.off})
+		all = append(all, bound{what: "reading pauses in `ullage run`, " + pair.name + ": CPU, as a multiple of that without", limit: 1.25, experiment: "tried", contestant: pair.on, key: "cpu", base: pair.off})
 	}
 	return all
 }

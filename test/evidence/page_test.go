@@ -144,7 +144,7 @@ func TestGoalsOfReportsHindsightAndPauses(t *testing.T) {
 		"| the same: peak memory, MiB | 65 | at most 64 | **missed** |\n" +
 		"| hindsight, lines below `info` held, none saved: CPU, as a multiple of that with all lines persisted | 1.1 | at most 1.15 | reached |\n" +
 		"| hindsight, lines below `info` held, all saved: CPU, as a multiple of that with all lines persisted | 1.2 | at most 1.15 | **missed** |\n" +
-		"| reading pauses in `ullage run`, without compression (the strictest case): CPU, as a multiple of the CPU without it | 1.2 | at most 1.25 | reached |\n"
+		"| reading pauses in `ullage run`, without compression (the strictest case): CPU, as a multiple of that without | 1.2 | at most 1.25 | reached |\n"
 	if !strings.Contains(s.String(), "|---|---|---|---|\n"+want+"\n**Why a report takes long.**") || !strings.Contains(s.String(), "\n**Why holding and saving cost more than persisting.**") {
 		t.Errorf("got\n%s\nwant both explanations, and these rows directly below the head of the table:\n%s", s.String(), want)
 	}

@@ -106,10 +106,14 @@ func (r *record) catchUpTime() string {
 	if seeing <= blind {
 		pauses = "takes less than the difference between two runs"
 	}
-	return fmt.Sprintf("By [Ways to copy](#ways-to-copy), a sidecar without compression takes %s s/GiB. A loop that reads, writes, writes back and punches holes, and guarantees nothing, takes %s of that; "+
+	text := fmt.Sprintf("By [Ways to copy](#ways-to-copy), a sidecar without compression takes %s s/GiB. A loop that reads, writes, writes back and punches holes, and guarantees nothing, takes %s of that; "+
 		"reading pauses out of the lines %s (`--jvm-metrics=false` saves that). The rest finds the ends and the levels of lines, and keeps positions. "+
 		"With zstd, the sidecar takes %s s/GiB, and the encoder %s of that, which is what compression adds to a loop of reading and writing.",
 		figure(seeing), figure(copied), pauses, figure(zstd), figure(packed-plain))
+	if freeing, ok := r.median("tried", freeingName, "cpu"); ok {
+		text += fmt.Sprintf(" A loop that compresses with it, writes and punches holes takes %s s/GiB.", figure(freeing))
+	}
+	return text
 }
 
 func (r *record) idleMemory() string {

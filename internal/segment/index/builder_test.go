@@ -42,8 +42,8 @@ func TestWhatIsRegular(t *testing.T) {
 		"a part of a record is missing":        {plain + string(ul.AppendShortened(nil, at(4), ul.Error)), false},
 		"a record of another format":           {plain + "2026-11-22 10:00:07 [main] INFO x - y\n", false},
 		"a line without its end":               {plain + strings.TrimSuffix(stamped(4, "[4.000s][info ][gc] x"), "\n"), false},
-		"an implausible date":          {"[9999-11-22T10:00:01.000+0000][1.000s][info][gc] a\n", false},
-		"an implausible uptime":       {stamped(1, "[2000000000.000s][info][gc] a"), false},
+		"an implausible date":                  {"[9999-11-22T10:00:01.000+0000][1.000s][info][gc] a\n", false},
+		"an implausible uptime":                {stamped(1, "[2000000000.000s][info][gc] a"), false},
 		"decorations that are longer than all": {stamped(1, "[1.000s][info]["+strings.Repeat("gc,", 40)+"gc] a"), false},
 	} {
 		for _, frames := range []int{1, 2} {
