@@ -31,7 +31,7 @@ func TestDoctorJudgesTheCABundle(t *testing.T) {
 	good, old := testCA(t, time.Now().Add(time.Hour)), testCA(t, time.Now().Add(-time.Hour))
 	for _, c := range []struct{ name, bundle, want string }{
 		{"current", good, ""},
-		{"an old one beside it", old + good, ""},
+		{"an expired CA as well", old + good, ""},
 		{"expired", old, "expired on"},
 		{"empty", "", "has no CA"},
 		{"garbage", "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n", "has no CA"},

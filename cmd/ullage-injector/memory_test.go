@@ -83,9 +83,9 @@ func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 		together   int
 	}{
 		{"300 KB of empty containers", list(`{"containers":[`, `{}`, 100_000, `]}`), 4},
-		{"what an API server makes of them", list(`{"containers":[`, `{"name":"","resources":{}}`, 50_000, `]}`), 4},
+		{"empty containers with an API server's defaults", list(`{"containers":[`, `{"name":"","resources":{}}`, 50_000, `]}`), 4},
 		{"numbers", list(`{"containers":[{"name":"a"}],"x":[`, `0`, 1_500_000, `]}`), 4},
-		{"as many containers as may be", list(`{"containers":[`, `{}`, most, `]}`), 24},
+		{"as many containers as are allowed", list(`{"containers":[`, `{}`, most, `]}`), 24},
 		{"as many as an API server may send", list(`{"containers":[`, `{"name":"","resources":{}}`, most/2, `]}`), 16},
 		{"as many volumes", list(`{"containers":[{"name":"a"}],"volumes":[`, `{}`, most, `]}`), 24},
 		{"as many variables", list(`{"containers":[{"name":"a","env":[`, `{"name":"variable"}`, most, `]}]}`), 16},
@@ -111,7 +111,7 @@ func TestNoReviewsTakeMoreMemoryThanTheChartGives(t *testing.T) {
 		most := residentMiB(t, cmd.Process.Pid)
 		t.Logf("%s: %.0f MiB at most so far", c.name, most)
 		if most > float64(limit>>20) {
-			t.Fatalf("%d times %s: the injector took %.0f MiB, want at most the chart's limit, %d MiB", c.together, c.name, most, limit>>20)
+			t.Fatalf("%d concurrent reviews (%s): the injector took %.0f MiB, want at most the chart's limit, %d MiB", c.together, c.name, most, limit>>20)
 		}
 	}
 }

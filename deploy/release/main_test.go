@@ -50,8 +50,8 @@ func TestOnlyAReleaseIsReplaced(t *testing.T) {
 	}{
 		{"a release", map[string]string{list: sums, "ullage_1.0.0_image.tar": "", "krew-ullage.yaml": ""}, ""},
 		{"a part of one", map[string]string{list: sums, "krew-ullage.yaml": ""}, ""},
-		{"a file beside it", map[string]string{list: sums, "krew-ullage.yaml": "", "thesis.tex": ""}, "move thesis.tex elsewhere"},
-		{"a directory beside it", map[string]string{list: sums, "thesis/thesis.tex": ""}, "move thesis elsewhere"},
+		{"a release and another file", map[string]string{list: sums, "krew-ullage.yaml": "", "thesis.tex": ""}, "move thesis.tex elsewhere"},
+		{"a release and a directory", map[string]string{list: sums, "thesis/thesis.tex": ""}, "move thesis elsewhere"},
 		{"a directory with the name of a file", map[string]string{list: sums, "krew-ullage.yaml/thesis.tex": ""}, "move krew-ullage.yaml elsewhere"},
 		{"checksums of something else", map[string]string{"other_1.0.0" + checksumsSuffix: sums, "krew-ullage.yaml": ""}, "not part of a release"},
 	} {

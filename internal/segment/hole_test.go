@@ -49,21 +49,21 @@ func TestZerosOfAPowerCutAreDamage(t *testing.T) {
 	line := strings.Repeat("x", 299) + "\n" // so the first sector ends 212 bytes later
 	nul := func(n int) string { return strings.Repeat("\x00", n) }
 	for name, c := range map[string]struct{ data, want string }{
-		"no NUL":                         {line + line, line + line},
-		"the rest of a sector":           {line + nul(212) + line, line + "(hole)" + line},
-		"... and further ones":           {line + nul(212+4096) + line, line + "(hole)" + line},
-		"at the beginning":               {nul(512) + line, "(hole)" + line},
-		"a sector inside of lines":       {line + line[:212] + nul(512) + line, line + line[:212] + "(hole)" + line},
-		"two holes":                      {line + nul(212) + line + nul(212) + line, line + "(hole)" + line + "(hole)" + line},
-		"more than a block":              {line + nul(212+1<<20) + line, line + "(hole)" + line},
-		"at the end":                     {line + nul(100), line + "(torn)"},
-		"a whole sector of a long line":  {line[:100] + nul(412+512) + line, line[:100] + nul(412) + "(hole)" + line},
-		"NULs in a line":                 {line + "a" + nul(211) + line, line + "a" + nul(211) + line},
-		"NULs that end a line":           {line + "a" + nul(210) + "\n" + line, line + "a" + nul(210) + "\n" + line},
-		"NULs that begin a line":         {line + nul(200) + line, line + nul(200) + line},
-		"a sector of NULs, not at one":   {line + nul(600) + line, line + nul(600) + line},
-		"more than a block, not at one":  {line + nul(1<<20) + line, line + nul(1<<20) + line},
-		"NULs at the end, inside a line": {line + "a" + nul(20), line + "a" + nul(20)},
+		"no NUL":                        {line + line, line + line},
+		"the rest of a sector":          {line + nul(212) + line, line + "(hole)" + line},
+		"... and further ones":          {line + nul(212+4096) + line, line + "(hole)" + line},
+		"at the beginning":              {nul(512) + line, "(hole)" + line},
+		"a sector inside of lines":      {line + line[:212] + nul(512) + line, line + line[:212] + "(hole)" + line},
+		"two holes":                     {line + nul(212) + line + nul(212) + line, line + "(hole)" + line + "(hole)" + line},
+		"more than a block":             {line + nul(212+1<<20) + line, line + "(hole)" + line},
+		"at the end":                    {line + nul(100), line + "(torn)"},
+		"a whole sector of a long line": {line[:100] + nul(412+512) + line, line[:100] + nul(412) + "(hole)" + line},
+		"NULs in a line":                {line + "a" + nul(211) + line, line + "a" + nul(211) + line},
+		"NULs that end a line":          {line + "a" + nul(210) + "\n" + line, line + "a" + nul(210) + "\n" + line},
+		"NULs that begin a line":        {line + nul(200) + line, line + nul(200) + line},
+		"more than a sector of NULs, ending inside a sector": {line + nul(600) + line, line + nul(600) + line},
+		"more than a block of NULs, ending inside a sector":  {line + nul(1<<20) + line, line + nul(1<<20) + line},
+		"NULs at the end, inside a line":                     {line + "a" + nul(20), line + "a" + nul(20)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := withHoles(t, "20261120T100000.000Z-000001.log", []byte(c.data)); got != c.want {

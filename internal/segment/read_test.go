@@ -120,7 +120,7 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 			for name, damage := range map[string][]byte{
 				"flip": broken, "zeros": make([]byte, 100000), "noise": noise(5000), "one byte": {7},
 				"half a frame": b[:len(b)/2], "false beginnings": bytes.Repeat(magic, 50),
-				"a beginning that pretends to a long frame": append(bytes.Clone(b[:12]), 0xff, 0xff),
+				"a beginning that claims a long frame": append(bytes.Clone(b[:12]), 0xff, 0xff),
 			} {
 				t.Run(name, func(t *testing.T) {
 					r := openReader(t, segmentFile(t, how, join(a, damage, c)))

@@ -8,8 +8,8 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// maintainInterval is how often segments are sealed by age and retained when
-// there are no commits.
+// maintainInterval is how often, without commits, segments are sealed by age and the limits of
+// retention are applied.
 const maintainInterval = time.Minute
 
 // maintainEvery returns maintainInterval, or a shorter interval if segments have to be
@@ -26,8 +26,8 @@ const (
 	maxIdleStreams  = 128 // streams without files that can continue where they ended
 )
 
-// maintain seals and retains segments, forgets streams without files if there are many, and
-// closes descriptors beyond the bound. Its errors lose no line; they are counted.
+// maintain seals segments, deletes those beyond the limits of retention, forgets streams without
+// files if there are many, and closes descriptors beyond the bound. Its errors lose no line; they are counted.
 func (w *writer) maintain(ctx context.Context) {
 	if w.taken.bytes == 0 {
 		// A refused stream may have uncommitted bytes past its mark.

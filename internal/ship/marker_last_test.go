@@ -18,7 +18,7 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 		rotate bool
 	}{
 		{"in the log", 40, false},
-		{"behind much of the log", 4000, false},
+		{"after much of the log", 4000, false},
 		{"at the beginning of the log", 0, false},
 		{"at the beginning of a newer file", 40, true},
 	} {

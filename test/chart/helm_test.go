@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-var update = flag.Bool("update", false, "write goldens, the chart's README and the list of settings in its schema anew instead of comparing them")
+var update = flag.Bool("update", false, "rewrite the goldens, the chart's README and the list of settings in its schema instead of comparing them")
 
 const (
 	chartDir = "../../charts/ullage"

@@ -83,7 +83,7 @@ func (d *demo) sinkStatus() error {
 	if err != nil {
 		return fmt.Errorf("ask the sidecar for its status: %w", err)
 	}
-	d.say("\nullage status shows of the sinks:")
+	d.say("\nullage status reports about the sinks:")
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "sink") {
 			d.say("  %s", strings.TrimSpace(line))

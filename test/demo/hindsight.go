@@ -137,7 +137,7 @@ func (a account) print(out io.Writer) {
 	row("lines written by the JVM", count(a.written), "as the first sidecar persisted them")
 	row("lines persisted", count(a.Persisted), "info and above: "+result{Comparison: a.Comparison}.order())
 	row("lines withheld", count(a.withheld), "below info, and counted")
-	row("of these saved", count(a.saved), "around the command, in "+stream+naming.DetailSuffix)
+	row("of these saved", count(a.saved), "from around the command, in "+stream+naming.DetailSuffix)
 	row("lines dropped", count(a.dropped), "discarded on purpose and counted")
 	row("not accounted for", count(a.missing()), "neither persisted, withheld nor dropped")
 	row("stored, everything", size(a.everything), "what the first sidecar wrote")

@@ -185,8 +185,8 @@ func persistedIn(t *testing.T, dest string) []byte {
 	return bytes.Join(streams, nil)
 }
 
-// cutOff requires that the persisted log of a killed JVM is identical to the JVM's second output, except for one
-// message more at its end: the JVM may have been killed after it wrote a message to the first output, which is ours.
+// cutOff requires that the persisted log of a killed JVM is identical to the JVM's second output, except for at most one
+// more message at its end: the JVM writes each message to the shipped output first, and may have been killed after that.
 func cutOff(t *testing.T, written, persisted []byte) {
 	t.Helper()
 	more, ok := bytes.CutPrefix(persisted, written)

@@ -47,7 +47,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 }
 
 // A StatefulSet keeps the durable copies on its own claims, with volume:NAME/DIR, and goes through a rolling update.
-// Each pod continues its predecessor's copy, which has each line of both once.
+// Each pod continues its predecessor's copy, which in the end has every line of both pods once.
 func TestAStatefulSetsOwnClaims(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

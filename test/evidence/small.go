@@ -109,7 +109,7 @@ var number = regexp.MustCompile(`Exception <a [^\n]*SEQ ([01]) (\d+) END`)
 // own messages.
 type numbers struct {
 	size    int64 // bytes that were persisted
-	lost    int   // missing, without a marker that counts as many lines
+	lost    int   // missing, and not covered by markers
 	dropped int   // missing, but counted by markers
 	cut     int   // missing without a marker, if the JVM found the tmpfs full
 	twice   int   // persisted after a later message of the same thread
@@ -165,7 +165,7 @@ func (n *numbers) line(line []byte) {
 	n.marked[thread] = 0
 }
 
-// skip counts the numbers of a thread from the next expected one to below as missing.
+// skip records as missing the numbers of a thread from the next expected one up to, but not including, below.
 func (n *numbers) skip(thread, below int) {
 	missing := below - n.next[thread]
 	if missing <= n.marked[thread] {

@@ -17,9 +17,9 @@ import (
 // Faults of the sidecar during a freeze.
 const (
 	nothing    = "nothing"
-	killed     = "kill -9 inside, and after"
+	killed     = "kill -9 in the freeze, and after it"
 	held       = "kill -9 in a blocked call"
-	terminated = "SIGTERM inside"
+	terminated = "SIGTERM in the freeze"
 )
 
 // freezing is one freeze of the destination under a flood.

@@ -160,7 +160,7 @@ func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
 func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	peak, count := memory.most()
 	scenarios.Print(t)
-	memory := lab.NewTable("Memory of all sidecars", "sidecars", "most of one", "limit")
+	memory := lab.NewTable("Memory of all sidecars", "sidecars", "highest peak", "limit")
 	memory.Add(count, fmt.Sprintf("%.1f MiB", float64(peak)/mib), fmt.Sprintf("%d MiB", mostMemory/mib))
 	memory.Print(t)
 	if peak > mostMemory {

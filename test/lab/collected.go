@@ -33,7 +33,7 @@ type Collected struct {
 func ReadCollected(path string) (all []Collected, cut int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read what was collected: %w", err)
+		return nil, 0, fmt.Errorf("read the Collector's file: %w", err)
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 1<<20)
@@ -53,7 +53,7 @@ func ReadCollected(path string) (all []Collected, cut int, err error) {
 			return all, cut, nil
 		}
 		if err != nil {
-			return nil, cut, fmt.Errorf("read what was collected: %w", err)
+			return nil, cut, fmt.Errorf("read the Collector's file: %w", err)
 		}
 	}
 }

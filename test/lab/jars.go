@@ -23,7 +23,7 @@ func Jars(dir string, say func(format string, args ...any), options ...string) (
 	for _, path := range append([]string{pom}, sources...) {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return "", fmt.Errorf("read what to fetch: %w", err)
+			return "", fmt.Errorf("read the pom.xml and the Java files: %w", err)
 		}
 		hash.Write(text)
 	}
@@ -51,7 +51,7 @@ func Jars(dir string, say func(format string, args ...any), options ...string) (
 		}
 	}
 	if err := os.Rename(next, jars); err != nil {
-		return "", fmt.Errorf("keep the libraries: %w", err)
+		return "", fmt.Errorf("move the libraries into the cache: %w", err)
 	}
 	return jars, nil
 }

@@ -24,11 +24,11 @@ func Python(name string, requirements ...string) (python string, err error) {
 		return python, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make a place for Python's packages: %w", err)
+		return "", fmt.Errorf("create the directory of the virtual environment: %w", err)
 	}
 	lock, err := os.Open(dir)
 	if err != nil {
-		return "", fmt.Errorf("make a place for Python's packages: %w", err)
+		return "", fmt.Errorf("create the directory of the virtual environment: %w", err)
 	}
 	defer lock.Close()
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { // the test of another package may install the same packages

@@ -39,7 +39,7 @@ func (p Program) Build(say func(format string, args ...any)) (string, error) {
 		return "", err
 	}
 	if err := os.Rename(made, path); err != nil {
-		return "", fmt.Errorf("keep the server: %w", err)
+		return "", fmt.Errorf("move the server into the cache: %w", err)
 	}
 	return path, nil
 }

@@ -60,8 +60,8 @@ func StartCommand(cmd *exec.Cmd) (*Sidecar, error) {
 	return s, nil
 }
 
-// Alone gives a command that has not been started its own process namespace, as in a container. Otherwise the
-// sidecar would inspect every process that starts on the machine. Only root may create a namespace; for other users,
+// Alone makes a command run in its own process namespace, as in a container. Call it before the command is started.
+// Otherwise the sidecar would inspect every process that starts on the machine. Only root may create a namespace; for other users,
 // the command is not changed.
 func Alone(cmd *exec.Cmd) *exec.Cmd {
 	if os.Geteuid() != 0 {

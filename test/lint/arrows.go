@@ -116,7 +116,7 @@ func list(dirs []string) ([]listed, error) {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, fmt.Errorf("read what go list says: %w", err)
+			return nil, fmt.Errorf("decode the output of go list: %w", err)
 		case p.Error != nil:
 			return nil, fmt.Errorf("go list %s: %s", p.ImportPath, p.Error.Err)
 		}

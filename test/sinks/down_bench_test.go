@@ -32,7 +32,7 @@ func BenchmarkDown(b *testing.B) {
 			all = append(all, measure(b, c.name, c.at))
 		}
 		time.Sleep(long)
-		table := lab.NewTable(fmt.Sprintf("Three sidecars side by side for %s, 1 MiB/s each", long), "sink", "CPU of a core", "commit, mean", "commit, median at most", "write p99.99", "most memory", "objects")
+		table := lab.NewTable(fmt.Sprintf("Three sidecars side by side for %s, 1 MiB/s each", long), "sink", "CPU of a core", "commit, mean", "commit, median (upper bound)", "write p99.99", "most memory", "objects")
 		for _, m := range all {
 			m.end(b, table, long)
 		}

@@ -105,7 +105,7 @@ func TestKafkaHasEachLineOnce(t *testing.T) {
 	for i, f := range []outage{
 		outages[0],
 		outages[1],
-		{name: "stands still for longer than an attempt", lasts: 40 * time.Second, begin: outages[2].begin, end: outages[2].end},
+		{name: "is suspended for longer than an attempt", lasts: 40 * time.Second, begin: outages[2].begin, end: outages[2].end},
 		{name: deaf, kind: "unavailable", begin: is(deaf)},
 		{name: clipped, lasts: 5 * time.Second, begin: is(clipped)},
 		{name: mute, lasts: 5 * time.Second, begin: is(mute)},

@@ -13,7 +13,7 @@ import (
 // otlpOutages are the outages of a Collector.
 var otlpOutages = []outage{
 	{name: loses, proxy: loses, kind: "unavailable"},
-	{name: "has other credentials", proxy: passes, kind: "unavailable",
+	{name: "rejects the credentials", proxy: passes, kind: "unavailable",
 		begin: func(r *rig, s server) { writeFile(r, s.(*collector).headers(), "Authorization: "+wrongToken, 0o600) },
 		end:   func(r *rig, s server) { writeFile(r, s.(*collector).headers(), "Authorization: "+rightToken, 0o600) }},
 	{name: "has a full disk",

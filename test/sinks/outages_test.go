@@ -39,7 +39,7 @@ type outage struct {
 var outages = []outage{
 	{name: "none"},
 	{name: "killed and restarted", kind: "unavailable", begin: func(_ *rig, s server) { s.Kill() }, end: func(_ *rig, s server) { s.start() }},
-	{name: "stands still", lasts: 5 * time.Second,
+	{name: "is suspended", lasts: 5 * time.Second,
 		begin: func(r *rig, s server) { r.must(s.Signal(unix.SIGSTOP)) }, end: func(r *rig, s server) { r.must(s.Signal(unix.SIGCONT)) }},
 	{name: "has an expired certificate", kind: "unavailable",
 		begin: func(_ *rig, s server) { s.certificate(time.Now().Add(-time.Minute)); restart(s) },

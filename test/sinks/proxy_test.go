@@ -26,14 +26,14 @@ type proxy struct {
 // The faults of a proxy. With passes, it has no fault.
 const (
 	passes    = "passes"
-	busy      = "says 503 with Retry-After"
+	busy      = "answers 503 with Retry-After"
 	cuts      = "cuts the connection in the answer"
-	slow      = "takes 64 KiB a second"
-	swallows  = "says 200 and keeps nothing"
-	hangs     = "takes the request and never answers"
-	redirects = "says 301"
+	slow      = "reads 64 KiB a second"
+	swallows  = "answers 200 and stores nothing"
+	hangs     = "reads the request and never answers"
+	redirects = "answers 301"
 	loses     = "passes the request on, and cuts the connection in the answer"
-	crawls    = "takes 1 KiB a second"
+	crawls    = "reads 1 KiB a second"
 	cutsEarly = "cuts the connection in the request"
 	late      = "says 429 with a date of Retry-After, by a clock that is an hour behind"
 )

@@ -71,7 +71,7 @@ func (r *rig) begins(rate int) {
 	r.writer, r.stop = lab.Write(r, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: rate})
 }
 
-// floods starts a flood, and a sidecar whose destination drops can freeze.
+// floods starts a flood and a sidecar. The destination is on a volume that [rig.drops] can freeze.
 func (r *rig) floods() {
 	r.Helper()
 	r.volume = lab.MountVolume(r, "256M")

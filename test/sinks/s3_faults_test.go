@@ -29,7 +29,7 @@ var s3Outages = []outage{
 // Whatever a server or the network does while the destination is frozen and lines are dropped, each line that was not
 // dropped is in the bucket once, and each gap is marked there.
 func TestS3Faults(t *testing.T) {
-	table := lab.NewTable("S3: the server ... while lines are dropped", "the server", "written", "dropped, marked", "in the bucket", "lost or twice", "uploads again after")
+	table := lab.NewTable("S3: the server ... while lines are dropped", "the server", "written", "dropped, marked", "in the bucket", "lost or duplicated", "time until uploads resume")
 	var mu sync.Mutex
 	t.Run("faults", func(t *testing.T) {
 		for _, f := range slices.Concat(outages, s3Outages) {
@@ -74,7 +74,7 @@ func TestS3AfterKills(t *testing.T) {
 	})
 	r.arrives(1)
 	account := r.settlesFlood(g.collect)
-	table := lab.NewTable("S3: the sidecar is killed", "kills", "written", "dropped, marked", "in the bucket", "lost or twice")
+	table := lab.NewTable("S3: the sidecar is killed", "kills", "written", "dropped, marked", "in the bucket", "lost or duplicated")
 	table.Add(kills, account.Written.Total(), account.Dropped.Total().Total(), account.Persisted.Total(), account.Unmarked+account.Twice)
 	table.Print(t)
 }

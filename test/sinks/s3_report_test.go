@@ -135,7 +135,7 @@ func TestS3IsReported(t *testing.T) {
 	url := r.url() + "&namespace=shop&pod=web-1"
 	one, err := r.report("--text", url)
 	local, err2 := r.report("--text", r.dests[1])
-	dated := regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z`) // estimated: from the commit for the destination, from the upload for the bucket
+	dated := regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z`) // estimates: from the commit in the destination, from the upload in the bucket
 	local = dated.ReplaceAllString(strings.ReplaceAll(local, r.dests[1], url), "then")
 	if one = dated.ReplaceAllString(one, "then"); err != nil || err2 != nil || local != one {
 		t.Errorf("errors %v, %v; want no error and the same report on both: the report on the bucket:\n%s\nthe report on the destination:\n%s", err, err2, one, local)

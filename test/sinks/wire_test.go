@@ -20,7 +20,7 @@ type wire struct {
 
 // The faults of a wire.
 const (
-	deaf    = "accepts, and carries nothing"
+	deaf    = "accepts connections but forwards nothing"
 	clipped = "cuts a connection after 20 KB of the request"
 	mute    = "cuts a connection in the answer to a large request"
 	thin    = "carries 1 KB a second"

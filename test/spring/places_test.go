@@ -81,7 +81,7 @@ func TestAnApplicationAlwaysHasALog(t *testing.T) {
 					return
 				}
 				found, counted := 0, 0
-				lab.Eventually(t, patience, "each order, or its count", func() bool {
+				lab.Eventually(t, patience, "each order is a line or is counted as refused", func() bool {
 					found, counted = lines(t, dest), refused(t, side)
 					return found+counted == orders
 				})

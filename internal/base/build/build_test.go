@@ -36,9 +36,9 @@ func TestStampsOfTheGoCommand(t *testing.T) {
 // The linker ignores a variable that does not exist, so the test links a program that prints what was set.
 func TestStampsOfTheLinker(t *testing.T) {
 	for name, tc := range map[string]struct{ ldflags, revision, date string }{
-		"told":            {"-X github.com/ullage/ullage/internal/base/build.revision=abc -X github.com/ullage/ullage/internal/base/build.committed=1795193111", "abc", "2026-11-20T16:45:11Z"},
-		"not in git":      {"-X github.com/ullage/ullage/internal/base/build.revision= -X github.com/ullage/ullage/internal/base/build.committed=0", "", ""},
-		"told of no date": {"-X github.com/ullage/ullage/internal/base/build.revision=abc -X github.com/ullage/ullage/internal/base/build.committed=", "abc", ""},
+		"told":          {"-X github.com/ullage/ullage/internal/base/build.revision=abc -X github.com/ullage/ullage/internal/base/build.committed=1795193111", "abc", "2026-11-20T16:45:11Z"},
+		"not in git":    {"-X github.com/ullage/ullage/internal/base/build.revision= -X github.com/ullage/ullage/internal/base/build.committed=0", "", ""},
+		"no date given": {"-X github.com/ullage/ullage/internal/base/build.revision=abc -X github.com/ullage/ullage/internal/base/build.committed=", "abc", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

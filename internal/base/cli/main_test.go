@@ -179,7 +179,7 @@ func TestMoreSIGTERMsDoNotEndADrain(t *testing.T) {
 func TestASecondCtrlCKills(t *testing.T) {
 	t.Parallel()
 	if signal.Ignored(os.Interrupt) {
-		t.Skip("Ctrl-C ends nothing in the background of this shell")
+		t.Skip("SIGINT is ignored, as in a background job of a shell")
 	}
 	for _, first := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		p, _ := draining(t, first)

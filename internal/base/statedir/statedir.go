@@ -87,7 +87,7 @@ func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil || st.Nlink != 1 {
 		file.Close()
-		return nil, fmt.Errorf("open %s: it does not have exactly one name", name)
+		return nil, fmt.Errorf("open %s: it must have exactly one hard link", name)
 	}
 	return file, nil
 }

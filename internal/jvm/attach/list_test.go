@@ -182,7 +182,7 @@ func TestParseListIsNotFooledByNames(t *testing.T) {
 		{"a whole line", " #9: stdout all=off none", "0 1 2 3"},
 		{"newline", "a\nb", "0 1 2! 3"},
 		{"newline at the end", "a\n", "0 1 2! 3"},
-		{"newline behind what looks like an end", "a all=off,gc=info none\nb", "0 1 2! 3"},
+		{"newline after what looks like an end", "a all=off,gc=info none\nb", "0 1 2! 3"},
 		{"the next output", "a all=off,gc=info none\n #3: file=b", "0 1 2 3! 3!"},
 		{"an earlier output", "a all=off,gc=info none\n #0: stdout all=trace none\n #2: file=b", "0! 1 2! 0! 2! 3!"},
 		{"no output of any place", "a all=off,gc=info none\n #77: file=b", "0 1 2 77! 3!"},

@@ -26,8 +26,8 @@ func TestSocketsOfOtherUsers(t *testing.T) {
 		{"same user and group", who{12345, 12345}, who{12345, 12345}, who{12345, 12345}, ""},
 		{"another user", who{12345, 12345}, who{12345, 12345}, who{12346, 12345}, NotPermitted},
 		{"same user, another group", who{12345, 23456}, who{12345, 23456}, who{12345, 12345}, NotPermitted},
-		{"another listens than the owner", who{12345, 12345}, who{0, 0}, who{0, 0}, NotPermitted},
-		{"another listens than us", who{12345, 12345}, who{0, 0}, who{12345, 12345}, NotPermitted},
+		{"a user other than the socket's owner listens", who{12345, 12345}, who{0, 0}, who{0, 0}, NotPermitted},
+		{"a user other than the client listens", who{12345, 12345}, who{0, 0}, who{12345, 12345}, NotPermitted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tmp := shareable(t)

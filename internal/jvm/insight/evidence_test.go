@@ -72,7 +72,7 @@ func TestTheDestinationsDiskIsEvidence(t *testing.T) {
 		{"not very busy", "253:0", 300, "vda, which has the destination, was busy for 300 ms of 2.0 s, 4 requests took 75 ms on average; " + tasks},
 		{"a loop device", "7:0", 300, "loop0, which has the destination, was busy for 0 ms of 2.0 s; " + tasks},
 		{"no block device", "0:44", 300, tasks},
-		{"a device that no line is of", "253:99", 300, tasks},
+		{"a device without a line in diskstats", "253:99", 300, tasks},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t)

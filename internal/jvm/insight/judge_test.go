@@ -68,8 +68,8 @@ func TestVerdicts(t *testing.T) {
 		{"long to reach", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "Cleanup", Reaching safepoint: 1500000000 ns, At safepoint: 1 ns, Total: 1500000001 ns`}, kernelFiles{}, Reaching},
 		{"long to reach, and the disk", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "Cleanup", Reaching safepoint: 1500000000 ns, At safepoint: 1 ns, Total: 1500000001 ns`}, kernelFiles{disk: 1_400_000}, Disk},
 		{"an operation", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "ThreadDump", Reaching safepoint: 1 ns, At safepoint: 1500000000 ns, Total: 1500000001 ns`}, kernelFiles{}, Operation},
-		{"a line that waits behind its pause", []string{shortPause, idleSafe}, kernelFiles{}, Unknown},
-		{"a line that waits behind its pause for the disk", []string{shortPause, idleSafe}, kernelFiles{disk: 1_400_000}, Disk},
+		{"the JVM waits after the pause, to write its line", []string{shortPause, idleSafe}, kernelFiles{}, Unknown},
+		{"the JVM waits for the disk after the pause, to write its line", []string{shortPause, idleSafe}, kernelFiles{disk: 1_400_000}, Disk},
 		{"a collection without the lines of its pause", []string{idleSafe}, kernelFiles{disk: 1_400_000}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

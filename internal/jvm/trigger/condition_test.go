@@ -53,7 +53,7 @@ var stallTests = map[string]struct {
 	why   string // empty: not a stall
 }{
 	"the line of the pause waits, without CPU times": {0, []string{shortG1, longSafe}, "a safepoint took 2.5444s outside its pauses"},
-	"a line waits behind the CPU times":              {0, []string{shortG1, shortTimes, longSafe}, "a safepoint took 2.5444s outside its pauses"},
+	"a line waits to be written after the CPU times": {0, []string{shortG1, shortTimes, longSafe}, "a safepoint took 2.5444s outside its pauses"},
 	"the CPU times have the wait as well":            {0, []string{shortG1, idleTimes, longSafe}, "a pause of 2.53s took only 10ms of CPU time"},
 	"the CPU times alone":                            {0, []string{shortG1, idleTimes}, "a pause of 2.53s took only 10ms of CPU time"},
 	"ZGC":                                            {0, []string{zUsing, zPause, zSafe, zPause, zLongSafe}, "a safepoint took 2.1s outside its pauses"},

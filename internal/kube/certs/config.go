@@ -42,9 +42,9 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 		"PEM `FILE` with the serving certificate and its intermediate certificates; read again when it changes")
 	fs.StringVar(&c.TLSKey, "tls-key", c.TLSKey, "PEM `FILE` with the key of --tls-cert")
 	fs.StringVar(&c.Secret, "certificate-secret", c.Secret,
-		"without --tls-cert: `NAME` of the Secret that holds self-made certificates; it must exist, and may be empty")
+		"without --tls-cert: `NAME` of the Secret in which the injector keeps the certificates that it makes; it must exist and may be empty")
 	settings.DurationVar(fs, &c.Lifetime, "certificate-lifetime", c.Lifetime,
-		"`DURATION` for which a self-made certificate is valid; it is renewed after two thirds of it")
+		"`DURATION` for which a certificate that the injector makes is valid; it is renewed after two thirds of it")
 	fs.StringVar(&c.Service, "service", c.Service, "`NAME` of the Service through which API servers reach the webhook")
 	fs.StringVar(&c.Namespace, "namespace", c.Namespace, "`NAMESPACE` of the Service and the Secret; in a pod, the pod's namespace")
 	fs.StringVar(&c.Configuration, "webhook-configuration", c.Configuration,
@@ -58,10 +58,10 @@ func (c Config) Validate() []error {
 	}
 	var bad []error
 	if c.TLSCert == "" || c.TLSKey == "" {
-		bad = append(bad, errors.New("--tls-cert and --tls-key must be set together: set both, or neither for self-made certificates"))
+		bad = append(bad, errors.New("--tls-cert and --tls-key must be set together: set both, or neither if the injector is to make certificates"))
 	}
 	if c.Secret != "" {
-		bad = append(bad, errors.New("--certificate-secret is for self-made certificates: set it, or --tls-cert and --tls-key"))
+		bad = append(bad, errors.New("--certificate-secret is for certificates that the injector makes: set either it, or both --tls-cert and --tls-key"))
 	}
 	return bad
 }

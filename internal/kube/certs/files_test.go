@@ -121,7 +121,7 @@ func TestABadPairKeepsTheOldOne(t *testing.T) {
 			os.Remove(filepath.Join(dir, "tls.crt"))
 			os.Mkdir(filepath.Join(dir, "tls.crt"), 0o755)
 		}, "not a regular file"},
-		{"a FIFO that nobody writes to", func(dir string) {
+		{"a FIFO without a writer", func(dir string) {
 			os.Remove(filepath.Join(dir, "tls.crt"))
 			syscall.Mkfifo(filepath.Join(dir, "tls.crt"), 0o644)
 		}, "not a regular file"},

@@ -61,7 +61,7 @@ func (r *replica) serial() string {
 func (r *replica) reachable(f *fakeAPI, now time.Time) error {
 	c := r.serving.current.Load()
 	if c == nil {
-		return errors.New("nothing is shown")
+		return errors.New("no certificate is served")
 	}
 	for _, i := range []int{0, 2} {
 		roots := x509.NewCertPool()

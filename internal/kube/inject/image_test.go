@@ -96,7 +96,7 @@ func TestAPodOfJDK8IsNotGivenOptionsThatEndIt(t *testing.T) {
 		res := mutate(t, pod, testConfig())
 		said := strings.Join(res.Warnings, "\n")
 		if (res.Refused == ask.JDK8) != c.refused || res.Injected == c.refused || c.refused && !strings.Contains(said, "options-variable to off and add to the JVM's own options: -Xloggc:") {
-			t.Errorf("%+v: injected %t, refused %q; want it refused for %q with the options to add if refused is true, else injected:\n%s",
+			t.Errorf("%+v: injected %t, refused %q; want it refused for %q, with the options to add, if the case says so, and otherwise injected:\n%s",
 				c, res.Injected, res.Refused, ask.JDK8, said)
 		}
 	}

@@ -30,7 +30,7 @@ func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 		"a limit of the pod's": {annotations: map[string]string{"cpu-limit": "250m"}, limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "250m", adds: "sees 66 %",
 			warns: "use a metric of type ContainerResource, or lower ullage.dev/cpu-limit"},
 		"a limit for all sidecars does not apply to these": {general: "300m", limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "50m", adds: "sees 90 %"},
-		"a value of their own":                             {configured: corev1.ResourceList{"cpu": resource.MustParse("30m")}, limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "30m", adds: "sees 94 %"},
+		"a configured value for Guaranteed pods":           {configured: corev1.ResourceList{"cpu": resource.MustParse("30m")}, limits: map[string]string{"cpu": "500m", "memory": "1Gi"}, cpu: "30m", adds: "sees 94 %"},
 		"Burstable":                                        {limits: map[string]string{"memory": "1Gi"}, cpu: "5m", adds: "5m CPU and 16Mi memory to the pod's requests"},
 	} {
 		t.Run(name, func(t *testing.T) {

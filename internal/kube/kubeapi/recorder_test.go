@@ -158,7 +158,7 @@ func TestAFailureIsLoggedOnceAndDelaysNobody(t *testing.T) {
 		r.Record(e)
 	}
 	close(release)
-	lab.Eventually(t, time.Minute, "failures of what had room", func() bool { return r.count(failed)+r.count(dropped) == 3*maxQueued })
+	lab.Eventually(t, time.Minute, "every event failed or was dropped", func() bool { return r.count(failed)+r.count(dropped) == 3*maxQueued })
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), `needs a role that allows \"create\" on \"events\"`) {
 		t.Errorf(`%d lines, want 1, with "needs a role that allows \"create\" on \"events\"" in it: %s`, n, log)
 	}

@@ -114,8 +114,8 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 		{"an object that is a list", body("web", `"object":{"metadata":{"name":"web"},"spec":{"new":{"field":1}}}`, `"object":[]`), failed, true, false, "no pod in it"},
 		{"an object that is a text", body("web", `"object":{"metadata":{"name":"web"},"spec":{"new":{"field":1}}}`, `"object":"x"`), failed, true, false, "no pod in it"},
 		{"truncated", body("web")[:300], failed, true, false, "read the admission review"},
-		{"truncated behind the uid", body("web")[:100], failed, true, false, "read the admission review"},
-		{"garbage behind it", body("web") + "x", failed, true, false, "read the admission review"},
+		{"truncated after the uid", body("web")[:100], failed, true, false, "read the admission review"},
+		{"garbage after the review", body("web") + "x", failed, true, false, "read the admission review"},
 		{"another version", body("web", "admission.k8s.io/v1", "admission.k8s.io/v1beta1"), failed, true, false, "admissionReviewVersions must be [v1]"},
 		{"a wrong type", body("web", `"operation":"CREATE"`, `"operation":7`), failed, true, false, "read the admission review"},
 	} {

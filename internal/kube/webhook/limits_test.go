@@ -29,7 +29,7 @@ func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
 		{"one byte more, of unknown length", maxBody + 1, false, failed},
 		{"10 MiB", 10 << 20, true, failed},
 		{"10 MiB of unknown length", 10 << 20, false, failed},
-		{"beyond the limit for large ones", smallBody + 1, true, injected},
+		{"one byte larger than a small review", smallBody + 1, true, injected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, _, _ := testHandler(false)

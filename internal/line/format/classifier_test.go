@@ -49,7 +49,7 @@ Caused by: java.io.IOException: none → continuation error
 [2026-11-23T07:36:35,123][WARN ][o.e.n.Node] [node] x → header warning
 [2026-11-23T07:36:35,123][o.e.n.Node] ERROR x → header unknown
  more → continuation unknown`},
-	{"a dated record of unknown level behind one of known level", Pattern, `
+	{"a dated record of unknown level after one of known level", Pattern, `
 2026-11-23 07:36:35,123 ERROR [main] com.example.Main - failed → header error
 	at com.example.Main.main(Main.java:7) → continuation error
 2026-11-23 07:36:35,124 AUDIT [main] com.example.Main - login → header unknown

@@ -110,7 +110,7 @@ var lines = []sample{
 	{"offset after a thread", "2024-05-07 09:12:44,123 main INFO text", ul.Info, "09:12:44.123"},
 	{"milliseconds after a colon", "2024-05-07 09:12:44:123 INFO text", ul.Info, "09:12:44.123"},
 
-	{"a level of one's own", "2024-05-07 09:12:44,123 AUDIT [main] com.acme.Shop - text", ul.Unknown, ""},
+	{"a custom level", "2024-05-07 09:12:44,123 AUDIT [main] com.acme.Shop - text", ul.Unknown, ""},
 	{"lower case", "2024-05-07 09:12:44,123 error text", ul.Unknown, ""},
 	{"one letter", "2024-05-07 09:12:44,123 E text", ul.Unknown, ""},
 	{"three words before the level", "2024-05-07 09:12:44,123 one two three ERROR", ul.Unknown, ""},

@@ -22,17 +22,17 @@ func TestMarksAreLinesAndAreReadBack(t *testing.T) {
 		mark Mark
 		want string
 	}{
-		"without details":       {New(SidecarStopped), "[info][ullage] mark: sidecar-stopped"},
-		"words":                 {New(JVMStarted, "stream", "gc-7.log", "pid", "7"), "[info][ullage] mark: jvm-started stream=gc-7.log pid=7"},
-		"an empty value":        {New(JVMStarted, "stream", "", "pid", "7"), "[info][ullage] mark: jvm-started pid=7"},
-		"a value with spaces":   {New(JVMStarted, "flags", "-Xmx2g -Xss1m"), `[info][ullage] mark: jvm-started flags="-Xmx2g -Xss1m"`},
-		"quotes":                {New(JVMStarted, "main", `a"b\c`), `[info][ullage] mark: jvm-started main="a\"b\\c"`},
-		"a word with =":         {New(LevelRaised, "to", "gc*=debug"), "[info][ullage] mark: level-raised to=gc*=debug"},
-		"another script":        {New(JVMStarted, "main", "日本"), `[info][ullage] mark: jvm-started main="日本"`},
-		"lines and escapes":     {New(JVMStarted, "main", "a\nb\x1b[2J\u202e\xff"), "[info][ullage] mark: jvm-started main=\"a b?[2J?\ufffd\""},
-		"a crash":               {New(JVMEnded, "how", Crashed), "[warning][ullage] mark: jvm-ended how=crashed"},
-		"an end":                {New(JVMEnded, "how", "exited"), "[info][ullage] mark: jvm-ended how=exited"},
-		"what means lost lines": {New(ArchivesMissed, "count", "3"), "[warning][ullage] mark: archives-missed count=3"},
+		"without details":     {New(SidecarStopped), "[info][ullage] mark: sidecar-stopped"},
+		"words":               {New(JVMStarted, "stream", "gc-7.log", "pid", "7"), "[info][ullage] mark: jvm-started stream=gc-7.log pid=7"},
+		"an empty value":      {New(JVMStarted, "stream", "", "pid", "7"), "[info][ullage] mark: jvm-started pid=7"},
+		"a value with spaces": {New(JVMStarted, "flags", "-Xmx2g -Xss1m"), `[info][ullage] mark: jvm-started flags="-Xmx2g -Xss1m"`},
+		"quotes":              {New(JVMStarted, "main", `a"b\c`), `[info][ullage] mark: jvm-started main="a\"b\\c"`},
+		"a word with =":       {New(LevelRaised, "to", "gc*=debug"), "[info][ullage] mark: level-raised to=gc*=debug"},
+		"another script":      {New(JVMStarted, "main", "日本"), `[info][ullage] mark: jvm-started main="日本"`},
+		"lines and escapes":   {New(JVMStarted, "main", "a\nb\x1b[2J\u202e\xff"), "[info][ullage] mark: jvm-started main=\"a b?[2J?\ufffd\""},
+		"a crash":             {New(JVMEnded, "how", Crashed), "[warning][ullage] mark: jvm-ended how=crashed"},
+		"an end":              {New(JVMEnded, "how", "exited"), "[info][ullage] mark: jvm-ended how=exited"},
+		"a loss of lines":     {New(ArchivesMissed, "count", "3"), "[warning][ullage] mark: archives-missed count=3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := at(c.mark)

@@ -276,7 +276,7 @@ func TestAPauseOfJDK8ThatDoesNotEnd(t *testing.T) {
 		"another form":           "1.000: [GC (Allocation Failure) 20000K->13900K(31000K), a while]\n" + whole,
 		"the end of the log":     whole + "\n4.000: [GC (Allocation Failure) 4.000: [ParNew",
 		"brackets in each other": "1.000: [GC (Allocation Failure) " + strings.Repeat("[a", 9) + ", 0.0200000 secs]\n" + whole,
-		"one of Shenandoah":      "0.500: [Pause Init Mark (process weakrefs), start]\n    Using 2 of 2 workers for init marking\n0.502: [Pause Init Mark (process weakrefs), 1.983 ms]\n" + whole,
+		"a pause of Shenandoah":  "0.500: [Pause Init Mark (process weakrefs), start]\n    Using 2 of 2 workers for init marking\n0.502: [Pause Init Mark (process weakrefs), 1.983 ms]\n" + whole,
 		"lines without end":      "1.000: [GC (Allocation Failure)\n" + strings.Repeat("- age 1: 5 bytes\n", maxRest) + "20000K->13900K(31000K), 0.1000000 secs]\n" + whole,
 	} {
 		var pauses []time.Duration

@@ -391,14 +391,14 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 		numbers []int
 		mixed   bool
 	}{
-		"in step":                        {[]int{0, 0, 1, 1, 2, 2}, true},
-		"one is ahead":                   {[]int{10, 3, 11, 4}, true},
-		"one is far ahead":               {[]int{500, 0, 501, 1}, true},
-		"one after the other":            {[]int{20, 21, 0, 1, 2}, false},
-		"one inside of the other":        {[]int{1, 0, 2, 3}, false},
-		"some are missing":               {[]int{3, 9, 12, 50}, false},
-		"a restart after the second":     {[]int{0, 1, 0, 1, 2, 3, 4}, false}, // without a line about the start
-		"a restart that lacks its begin": {[]int{20, 21, 22, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}, false},
+		"in step":                              {[]int{0, 0, 1, 1, 2, 2}, true},
+		"one is ahead":                         {[]int{10, 3, 11, 4}, true},
+		"one is far ahead":                     {[]int{500, 0, 501, 1}, true},
+		"one after the other":                  {[]int{20, 21, 0, 1, 2}, false},
+		"one inside of the other":              {[]int{1, 0, 2, 3}, false},
+		"some are missing":                     {[]int{3, 9, 12, 50}, false},
+		"a restart after the second":           {[]int{0, 1, 0, 1, 2, 3, 4}, false}, // without a line about the start
+		"a restart whose beginning is missing": {[]int{20, 21, 22, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}, false},
 	} {
 		var log []string
 		for _, n := range test.numbers {

@@ -53,7 +53,7 @@ func (g gap) markRow(stream string) markRow {
 	return markRow{r[0], r[1], r[2], cmp.Or(strings.Join(details, " "), "-")}
 }
 
-// list adds a row for a mark in a series, or prints its object.
+// list adds a row for a mark in a series or, with --json, prints the mark as an object.
 func (t *markTable) list(p *Printer, series string, m mark.Mark) {
 	t.n++
 	// In a bucket, the name of a stream begins with its pod.

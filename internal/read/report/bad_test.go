@@ -37,14 +37,14 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 		stops      uint64
 	}{
 		{"cut at both ends", "Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n" + young(1, 2, 1) + young(2, 3, 1)[:60], "unread", false, 1},
-		{"cut behind the sizes", young(1, 2, 1) + strings.TrimSuffix(young(2, 3, 123.4), "00ms\n"), "unread", false, 1},
+		{"cut after the sizes", young(1, 2, 1) + strings.TrimSuffix(young(2, 3, 123.4), "00ms\n"), "unread", false, 1},
 		{"cut without decorations", "GC(1) Pause Full (System.gc()) 40M->10M(64M) 2.000ms\nGC(2) Pause Full (System.gc()) 40M->10M(64M) 123.4", "unread", false, 1},
 		{"cut in a safepoint", young(1, 2, 1) + strings.TrimSpace(decorated(3, "safepoint", `Safepoint "Cle`)), "unread", false, 1},
 		{"ends with an announcement", young(1, 2, 1) + strings.TrimSpace(decorated(3, "gc,start", "GC(2) Pause Full (System.gc())")), "", true, 1},
 		{"ends without its newline", young(1, 2, 1) + strings.TrimSpace(young(2, 3, 1)), "", true, 2},
 		{"a form of another release", young(1, 2, 1) + decorated(3, "gc", "GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345 ms"), "unread", false, 1},
 		{"log4j text", "10:00:00 INFO hello\n" + young(1, 2, 1) + "10:00:00 INFO <b>world</b>\n", "foreign", true, 1},
-		{"no newline for long", young(1, 2, 1) + strings.Repeat("x", 1<<20) + "\n" + young(2, 3, 1), "long", true, 2},
+		{"a very long line", young(1, 2, 1) + strings.Repeat("x", 1<<20) + "\n" + young(2, 3, 1), "long", true, 2},
 		{"holes", strings.Repeat("\x00", 1<<20) + young(1, 2, 1), "hole", false, 1},
 		{"clock set back", young(1, 20, 1) + strings.Replace(young(2, 21, 1), "T10:00:21", "T09:00:00", 1), "clock", true, 2},
 		{"dropped by the JVM", young(1, 2, 1) + "[2.5s][warning][]    293 messages dropped due to async logging\n", "jvm-async", false, 1},

@@ -74,7 +74,7 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 		t.Errorf("the bands are %+v, want one, missing from %v to %v", r.Bands, ten+12, ten+31)
 	}
 	for name, cfg := range map[string]Config{
-		"a window behind it": {Since: at(t, "2026-11-20T10:00:35Z")},
+		"a window after it":  {Since: at(t, "2026-11-20T10:00:35Z")},
 		"a window before it": {Until: at(t, "2026-11-20T10:00:05Z")},
 	} {
 		if r := reportOn(t, cfg, dir); lacks(r, "missing") > 0 {

@@ -49,15 +49,15 @@ func TestBadCommandLinesOfALog(t *testing.T) {
 	args := func(text string) string { return decorated(0, "arguments", "jvm_args: "+text) }
 	begin := decorated(0, "gc", "Using G1")
 	for name, test := range map[string]struct{ log, want string }{
-		"control characters":            {args("-Xmx1g\x1b[2J -XX:Name=\u202eevil\xff") + begin + young(0, 1, 1), `-Xmx1g\x1b[2J -XX:Name=\u202eevil` + "\ufffd"},
-		"too long":                      {args("-Xmx1g"+strings.Repeat(" -Xss1m", 1000)) + begin + young(0, 1, 1), "-Xmx1g" + strings.Repeat(" -Xss1m", 145) + "…"},
-		"longer than what is looked at": {args("-Dx="+strings.Repeat("x", cut.HeadBytes)+" -Xmx1g") + begin + young(0, 1, 1), ""},
-		"cut":                           {begin + young(0, 1, 1) + strings.TrimSuffix(args("-Xmx12"), "\n"), ""},
-		"by another logger":             {decorated(0, "gc", "jvm_args: -Xmx1g") + begin + young(0, 1, 1), ""},
-		"without a flag":                {args("-Da=b -cp x") + begin + young(0, 1, 1), ""},
-		"of a JVM that logs no more":    {args("-Xmx1g") + begin + young(0, 1, 1) + args("-Xmx2g"), "-Xmx1g"},
-		"of a JVM without a stop":       {args("-Xmx1g") + begin, "-Xmx1g"},
-		"behind a line that has a time": {decorated(0, "os", "x") + args("-Xmx1g") + begin + young(0, 1, 1), "-Xmx1g"},
+		"control characters":                {args("-Xmx1g\x1b[2J -XX:Name=\u202eevil\xff") + begin + young(0, 1, 1), `-Xmx1g\x1b[2J -XX:Name=\u202eevil` + "\ufffd"},
+		"too long":                          {args("-Xmx1g"+strings.Repeat(" -Xss1m", 1000)) + begin + young(0, 1, 1), "-Xmx1g" + strings.Repeat(" -Xss1m", 145) + "…"},
+		"longer than the part that is read": {args("-Dx="+strings.Repeat("x", cut.HeadBytes)+" -Xmx1g") + begin + young(0, 1, 1), ""},
+		"cut":                               {begin + young(0, 1, 1) + strings.TrimSuffix(args("-Xmx12"), "\n"), ""},
+		"by another logger":                 {decorated(0, "gc", "jvm_args: -Xmx1g") + begin + young(0, 1, 1), ""},
+		"without a flag":                    {args("-Da=b -cp x") + begin + young(0, 1, 1), ""},
+		"of a JVM that logs no more":        {args("-Xmx1g") + begin + young(0, 1, 1) + args("-Xmx2g"), "-Xmx1g"},
+		"of a JVM without a stop":           {args("-Xmx1g") + begin, "-Xmx1g"},
+		"after a line that has a time":      {decorated(0, "os", "x") + args("-Xmx1g") + begin + young(0, 1, 1), "-Xmx1g"},
 	} {
 		r := reportOn(t, Config{}, write(t, "gc.log", test.log))
 		if got := r.Runs[0].Flags; len(r.Runs) != 1 || got != test.want {

@@ -30,7 +30,7 @@ type input struct {
 
 // errStdin is returned for "-": before a log is read, the report needs the order of rotated
 // files and the size of the log.
-var errStdin = errors.New("a log is not read from standard input: write it to a file, and name that (for example kubectl logs POD > gc.log)")
+var errStdin = errors.New("a log cannot be read from standard input: save it to a file and give that file (for example kubectl logs POD > gc.log)")
 
 // find returns the streams that a command's arguments name, in that order.
 func find(args []string) (all []*input, err error) {
@@ -53,7 +53,7 @@ func find(args []string) (all []*input, err error) {
 			}
 			all = append(all, found...)
 		case !stat.Mode().IsRegular():
-			bad = append(bad, fmt.Errorf("%s is neither a directory nor a regular file: write the log to a file, and name that", printable.Line(path)))
+			bad = append(bad, fmt.Errorf("%s is neither a directory nor a regular file: save the log to a file and give that file", printable.Line(path)))
 		default: // the user may name a link; no other link is followed
 			real, err := filepath.EvalSymlinks(path)
 			if err != nil {
@@ -86,7 +86,7 @@ func once(all []*input) (kept []*input, again uint64) {
 		}
 		return was
 	}
-	for _, whole := range []bool{true, false} { // directories first: a directory must not lack a file because that file is also named on its own
+	for _, whole := range []bool{true, false} { // directories first, so that a file that is also given on its own is kept in its directory
 		for _, in := range all {
 			if in.whole == whole {
 				in.segs = slices.DeleteFunc(in.segs, func(seg segment.Info) bool { return repeated(in, seg.Path, seg.Size) })

@@ -88,7 +88,7 @@ func TestAHeapHasRoomForWhatOneYoungCollectionPromotes(t *testing.T) {
 func TestNoSizeOfAHeapIsBetterThanAWrongOne(t *testing.T) {
 	log, replaced := serial(2), strings.ReplaceAll
 	for _, c := range []struct{ name, log, why string }{
-		{"a short log", log[:strings.Index(log, "[300.000s]")], "of the JVM, and 10 in at least 10.0 min are needed"},
+		{"a short log", log[:strings.Index(log, "[300.000s]")], "of the JVM: at least 10 in at least 10.0 min are needed"},
 		{"a log without old cycles", replaced(log, "Pause Full", "Pause Young"), "there was no old cycle"},
 		{"a log with a loss", log + "[7300.000s][warning][] " + "     7 messages dropped due to async logging\n", "the log is not complete"},
 		{"a JVM with flags for its young generation", logged(0, "arguments", "jvm_args: -Xmx300m -Xmn100m") + log, "-Xmn100m sets its own size for the young generation"},

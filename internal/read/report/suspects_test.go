@@ -31,7 +31,7 @@ func TestASuspectedStopHasTheLinesAroundIt(t *testing.T) {
 		{"a pause without a safepoint", note(1, "a") + note(2, "b") + note(3, "c") + stall(0, 4, 300) + note(5, "d") + note(6, "e") + note(7, "f"), "idle", []string{"b", "c"}, []string{"d", "e"}, 2},
 		{"a safepoint", note(1, "a") + note(2, "b") + reach + note(21, "c") + note(22, "d") + note(23, "e"), "reaching", []string{"a", "b"}, []string{"c", "d"}, 1},
 		{"at both ends", stall(0, 4, 300), "idle", nil, nil, 2},
-		{"at the end but one", note(1, "a") + reach + note(21, "c"), "reaching", []string{"a"}, []string{"c"}, 1},
+		{"one line before the end", note(1, "a") + reach + note(21, "c"), "reaching", []string{"a"}, []string{"c"}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := reportOn(t, Config{}, write(t, "gc.log", c.log))

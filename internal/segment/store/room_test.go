@@ -43,7 +43,7 @@ func TestTinyStreamsAreBounded(t *testing.T) {
 // Segments never fill a volume that is smaller than the bound or that other programs fill. If
 // the volume is full all the same, the oldest segments are deleted.
 func TestOldestSegmentsGiveWayOnAFullVolume(t *testing.T) {
-	for name, ballast := range map[string]int64{"alone": 0, "beside others": 600 << 10} {
+	for name, ballast := range map[string]int64{"alone": 0, "next to other files": 600 << 10} {
 		t.Run(name, func(t *testing.T) {
 			dest := mountSmall(t)
 			must(t, os.WriteFile(filepath.Join(dest, "ballast"), make([]byte, ballast), 0o600))

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files that this side has")
+var update = flag.Bool("update", false, "rewrite the golden files of the Go side")
 
 // The golden ring was written by a test of the Java side; golden.txt lists its records.
 func TestGoldenRingOfTheJavaSide(t *testing.T) {

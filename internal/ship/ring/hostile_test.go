@@ -41,20 +41,20 @@ func TestForgedHeaders(t *testing.T) {
 		forge  func(m []byte)
 		reason string
 	}{
-		"no magic":              {func(m []byte) { m[0]++ }, "header"},
-		"a later version":       {func(m []byte) { m[versionAt]++ }, "header"},
-		"no capacity":           {func(m []byte) { le.PutUint64(m[capacityAt:], 0) }, "header"},
-		"an odd capacity":       {func(m []byte) { le.PutUint64(m[capacityAt:], minCapacity+8) }, "header"},
-		"a huge capacity":       {func(m []byte) { le.PutUint64(m[capacityAt:], 1<<63) }, "header"},
-		"larger than the file":  {func(m []byte) { le.PutUint64(m[capacityAt:], 2*minCapacity) }, "size"},
-		"data elsewhere":        {func(m []byte) { le.PutUint32(m[dataOffsetAt:], 64) }, "header"},
-		"two stripes":           {func(m []byte) { le.PutUint32(m[stripesAt:], 2) }, "header"},
-		"long payloads":         {func(m []byte) { le.PutUint32(m[maxPayloadAt:], 1<<30) }, "header"},
-		"an unknown flag":       {func(m []byte) { m[flagsAt] |= 2 }, "header"},
-		"a head behind the end": {func(m []byte) { m[controlAt+headAt] = 8; m[controlAt+headAt+8] = 0xf7 }, "cursor"},
-		"half a head":           {func(m []byte) { m[controlAt+headAt] = 8 }, "cursor"},
-		"a tail far away":       {func(m []byte) { le.PutUint64(m[controlAt:], 1<<40) }, "cursor"},
-		"an odd tail":           {func(m []byte) { le.PutUint64(m[controlAt:], 9) }, "cursor"},
+		"no magic":             {func(m []byte) { m[0]++ }, "header"},
+		"a later version":      {func(m []byte) { m[versionAt]++ }, "header"},
+		"no capacity":          {func(m []byte) { le.PutUint64(m[capacityAt:], 0) }, "header"},
+		"an odd capacity":      {func(m []byte) { le.PutUint64(m[capacityAt:], minCapacity+8) }, "header"},
+		"a huge capacity":      {func(m []byte) { le.PutUint64(m[capacityAt:], 1<<63) }, "header"},
+		"larger than the file": {func(m []byte) { le.PutUint64(m[capacityAt:], 2*minCapacity) }, "size"},
+		"data elsewhere":       {func(m []byte) { le.PutUint32(m[dataOffsetAt:], 64) }, "header"},
+		"two stripes":          {func(m []byte) { le.PutUint32(m[stripesAt:], 2) }, "header"},
+		"long payloads":        {func(m []byte) { le.PutUint32(m[maxPayloadAt:], 1<<30) }, "header"},
+		"an unknown flag":      {func(m []byte) { m[flagsAt] |= 2 }, "header"},
+		"a head past the tail": {func(m []byte) { m[controlAt+headAt] = 8; m[controlAt+headAt+8] = 0xf7 }, "cursor"},
+		"half a head":          {func(m []byte) { m[controlAt+headAt] = 8 }, "cursor"},
+		"a tail far away":      {func(m []byte) { le.PutUint64(m[controlAt:], 1<<40) }, "cursor"},
+		"an odd tail":          {func(m []byte) { le.PutUint64(m[controlAt:], 9) }, "cursor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := t.TempDir()
@@ -70,7 +70,7 @@ func TestForgedHeaders(t *testing.T) {
 }
 
 func TestCursorsThatRunWild(t *testing.T) {
-	for name, tail := range map[string]uint64{"far ahead": 1 << 50, "back": 8, "odd": 1001, "at the end of numbers": ^uint64(0) &^ 7} {
+	for name, tail := range map[string]uint64{"far ahead": 1 << 50, "back": 8, "odd": 1001, "the largest aligned number": ^uint64(0) &^ 7} {
 		t.Run(name, func(t *testing.T) {
 			w, s := mapped(t)
 			w.event(1, "one")

@@ -194,15 +194,15 @@ func TestAForgedRaiseIsWrittenOver(t *testing.T) {
 	first.leave()
 	sound := bytes.Clone(w.mem[:loggersEnd])
 	for name, forge := range map[string]func(h []byte){
-		"a level that is invalid": func(h []byte) { le.PutUint32(h[raisedAt:], 200) },
-		"another lowest level":    func(h []byte) { h[raisedAt] = 1 },
-		"a level of all":          func(h []byte) { h[raisedAt+1] = 2 },
-		"another generation":      func(h []byte) { h[raisedAt+2]++ },
-		"a length without end":    func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], 1<<31) },
-		"a length of the header":  func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], loggers.MaxText) },
-		"another logger":          func(h []byte) { h[loggersAt+rulesText] = 'x' },
-		"a check of other rules":  func(h []byte) { h[loggersAt]++ },
-		"nothing":                 func(h []byte) { clear(h[loggersAt:]) },
+		"a level that is invalid":       func(h []byte) { le.PutUint32(h[raisedAt:], 200) },
+		"another lowest level":          func(h []byte) { h[raisedAt] = 1 },
+		"another level for all loggers": func(h []byte) { h[raisedAt+1] = 2 },
+		"another generation":            func(h []byte) { h[raisedAt+2]++ },
+		"a huge length":                 func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], 1<<31) },
+		"the largest length of rules":   func(h []byte) { le.PutUint32(h[loggersAt+rulesLength:], loggers.MaxText) },
+		"another logger":                func(h []byte) { h[loggersAt+rulesText] = 'x' },
+		"a check of other rules":        func(h []byte) { h[loggersAt]++ },
+		"nothing":                       func(h []byte) { clear(h[loggersAt:]) },
 		"unsound rules": func(h []byte) {
 			text := "com.acme=off"
 			copy(h[loggersAt+rulesText:], text)

@@ -97,7 +97,7 @@ func TestLinesComeBackAsTheyWere(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"only rest", long},
 		{"only kept", strings.ReplaceAll(long, "rest", "keep")},
-		{"kept at the begin", "keep\n" + long},
+		{"kept at the beginning", "keep\n" + long},
 		{"kept at the end", long + "keep\n"},
 		{"kept between", long + "keep 1\nkeep 2\n" + long + "keep 3\n" + long},
 		{"short rest between kept", "keep 1\nrest\nkeep 2\n" + long},
@@ -142,9 +142,9 @@ func TestDroppedPartsLeaveMarkersInTheirPlaces(t *testing.T) {
 		want    string
 	}{
 		{"rest", Without{}, []Part{Rest}, ul.Discard, fmt.Sprintf("<100 lines, %d bytes>\nkeep 1\n<100 lines, %d bytes>\nkeep 2\nrest\nkeep 3\n<100 lines, %d bytes>\n", n, n, n)},
-		{"rest from the begin on", WithoutRest(), nil, ul.Discard, fmt.Sprintf("<100 lines, %d bytes>\nkeep 1\n<100 lines, %d bytes>\nkeep 2\nrest\nkeep 3\n<100 lines, %d bytes>\n", n, n, n)},
+		{"rest, from the start", WithoutRest(), nil, ul.Discard, fmt.Sprintf("<100 lines, %d bytes>\nkeep 1\n<100 lines, %d bytes>\nkeep 2\nrest\nkeep 3\n<100 lines, %d bytes>\n", n, n, n)},
 		{"both", Without{}, []Part{Rest, Kept}, ul.DropAll, fmt.Sprintf("<304 lines, %d bytes>\n", len(text))},
-		{"both from the begin on", WithoutLines(), nil, ul.DropAll, fmt.Sprintf("<304 lines, %d bytes>\n", len(text))},
+		{"both, from the start", WithoutLines(), nil, ul.DropAll, fmt.Sprintf("<304 lines, %d bytes>\n", len(text))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "spool")
@@ -340,7 +340,7 @@ func TestTornAndForeignPagesAreGivenBack(t *testing.T) {
 		{"length of the head out of bounds", func(b []byte, r *Record) []byte { copy(b[r.at+atHead:], "\xff\xff\xff\xff"); return b }, 1},
 		{"no such state", func(b []byte, r *Record) []byte { b[r.at+atState] = 3; return b }, 1},
 		{"cut inside the header", func(b []byte, r *Record) []byte { return b[:r.at+100] }, 1},
-		{"something behind", func(b []byte, r *Record) []byte { return append(b, bytes.Repeat([]byte("x"), 1<<20)...) }, 2},
+		{"something after the records", func(b []byte, r *Record) []byte { return append(b, bytes.Repeat([]byte("x"), 1<<20)...) }, 2},
 		{"something in front", func(b []byte, r *Record) []byte { return append(bytes.Repeat([]byte("x"), 1<<20), b...) }, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {

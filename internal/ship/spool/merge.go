@@ -79,8 +79,8 @@ func (l *Log) Merge(a, b *Record) (*Record, error) {
 	return r, nil
 }
 
-// keptSum returns the lines that are missing once the kept lines of both records are gone. It
-// returns nil if these lines have no markers.
+// keptSum returns the gap that is left if the kept lines of the merged record are dropped later:
+// the sum of the gaps of a and b. It returns nil if neither record has markers.
 func keptSum(a, b *Record) *ul.Gap {
 	var sum ul.Gap
 	markers := false

@@ -85,7 +85,7 @@ func TestHoleThatIsPunchedWhileItIsLookedAt(t *testing.T) {
 
 func TestPositionIsKeptWhileTheFileHides(t *testing.T) {
 	for _, c := range []struct{ name, hide, show string }{
-		{"behind a second name", "link", "unlink"},
+		{"by a second name", "link", "unlink"},
 		{"under a name that does not match", "move", "move back"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func TestALineCutByAFullTmpfsIsCounted(t *testing.T) {
 		"between its decorations":         line(1, "torn")[:30],
 		"a further line":                  "  and its further li",
 		"its first byte":                  line(1, "torn")[:1],
-		"behind a line with further ones": line(1, "torn")[:40],
+		"after a record of several lines": line(1, "torn")[:40],
 	} {
 		for _, apart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, read apart: %v", name, apart), func(t *testing.T) {

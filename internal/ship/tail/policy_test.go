@@ -35,8 +35,8 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 		{"two are over", "debug", []int64{8 * mib, 5 * mib, mib}, 0, 6 * mib, []int64{5 * mib / 2, 5 * mib / 2, mib}},
 		{"many small ones", "debug", []int64{8 * mib, 2 * mib, 4096, 4096, 4096, 4096}, 0, 6 * mib, []int64{4 * mib, 2 * mib}},
 		{"none is over", "debug", []int64{2 * mib, 2 * mib}, 0, 6 * mib, []int64{2 * mib, 2 * mib}},
-		{"memory that cannot be given back", "debug", []int64{8 * mib, mib}, 4 * mib, 8 * mib, []int64{3 * mib, mib}},
-		{"more of it than is allowed", "debug", []int64{4 * mib, mib}, 4 * mib, 4 * mib, []int64{0, 0}},
+		{"memory that cannot be freed", "debug", []int64{8 * mib, mib}, 4 * mib, 8 * mib, []int64{3 * mib, mib}},
+		{"more memory that cannot be freed than is allowed", "debug", []int64{4 * mib, mib}, 4 * mib, 4 * mib, []int64{0, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)

@@ -29,7 +29,7 @@ type spooler struct {
 	block spool.Block
 	data  []byte
 
-	// pending are records whose files are not held yet.
+	// pending are records whose source files have not been found and opened yet.
 	pending map[position.Content][]source.Spooled
 }
 

@@ -59,7 +59,7 @@ func TestMemoryOfMovingGoesWithTheLastRecord(t *testing.T) {
 // Reading lines that an earlier process has moved also takes memory. So does the log of a
 // state directory that was replaced.
 func TestMemoryOfReadingGoesWithTheLastRecord(t *testing.T) {
-	for name, leave := range map[string]func(*spooler){"in the log": func(*spooler) {}, "in a log of before": (*spooler).leave} {
+	for name, leave := range map[string]func(*spooler){"in the log": func(*spooler) {}, "in the log of a replaced state directory": (*spooler).leave} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			text := uls("x", "info", 1000)

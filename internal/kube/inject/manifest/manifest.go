@@ -61,7 +61,7 @@ var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
 // injected is returned byte for byte. A changed document keeps its comments and the order of
 // its keys, but not its blank lines and the width of its indentation. cfg must be valid; its
 // OnError is ignored. Inject returns an error if an object can't be injected, if the text is
-// not YAML, or if an object asks for a sidecar without effect, because its kind is unknown or
+// not YAML, or if an object asks for a sidecar that it would not get, because its kind is unknown or
 // the label is not on its pods.
 func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 	cfg.OnError = wish.Deny
@@ -117,7 +117,7 @@ func split(text []byte) [][]byte {
 type manifest struct {
 	cfg    wish.Config
 	notes  []Note
-	missed []string // objects that ask for a sidecar without effect
+	missed []string // objects that ask for a sidecar that they would not get
 	number int      // number of the document, starting at 1
 	isJSON bool     // the document is JSON
 }
@@ -136,7 +136,7 @@ func (m *manifest) document(text []byte) ([]byte, error) {
 		return text, nil
 	}
 	if err := d.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, errors.New(`read it: there is more after its end mark "...": write --- between documents`)
+		return nil, errors.New(`read it: there is more text after the end marker "...": write --- between documents`)
 	}
 	m.isJSON = root.Content[0].Style&yaml.FlowStyle != 0
 	changed, err := m.object(root.Content[0])
@@ -222,7 +222,7 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 	return note.Injected, nil
 }
 
-// miss records that an object asks for a sidecar without effect.
+// miss records that an object asks for a sidecar that it would not get.
 func (m *manifest) miss(n *yaml.Node, name, why string) {
 	m.missed = append(m.missed, printable.Text(fmt.Sprintf("document %d: %s (line %d): %s", m.number, name, n.Line, why), 2*wish.MaxText))
 }

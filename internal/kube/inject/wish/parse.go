@@ -18,8 +18,8 @@ const (
 	maxURLs  = 2048 // bytes of sink, which may have several URLs
 )
 
-// image matches any printable ASCII text without spaces; only a registry knows more about
-// names.
+// image matches any printable ASCII text without spaces; the registry decides
+// whether the name is valid.
 var image = regexp.MustCompile(`^[!-~]+$`)
 
 // qualified reports whether the name of an image begins with a registry.

@@ -9,7 +9,7 @@ func TestNumbersOfCollectionsThatNeverAppear(t *testing.T) {
 		missing uint64
 	}{
 		{"none", nil, 0},
-		{"from the middle on", []int64{100, 101, 102}, 0},
+		{"begins in the middle", []int64{100, 101, 102}, 0},
 		{"a range", []int64{10, 11, 18, 19}, 6},
 		{"a cycle without a pause", []int64{10, 12, 13}, 0},
 		{"a concurrent cycle that ends late", []int64{10, 11, 14, 15, 12, 16}, 0},

@@ -204,7 +204,7 @@ func (z *sizing) close(r *view.Run, span, least time.Duration, grows bool) *view
 	case !known(pause.Collector(r.Collector)) || z.young:
 		out.Refused = "there is a rule only for Serial, Parallel, G1, ZGC, and Shenandoah without generations"
 	case span < least || z.all.collections < sizingCollections:
-		out.Refused = fmt.Sprintf("the log has %s in %s of the JVM, and %d in at least %s are needed", view.Plural(z.all.collections, "collection"), view.Duration(seconds(span)), sizingCollections, view.Duration(seconds(least)))
+		out.Refused = fmt.Sprintf("the log has only %s in %s of the JVM: at least %d in at least %s are needed", view.Plural(z.all.collections, "collection"), view.Duration(seconds(span)), sizingCollections, view.Duration(seconds(least)))
 	case z.cycles == 0:
 		out.Refused = "there was no old cycle, so the live set is unknown; 'jcmd PID GC.run' forces one, during which the application is stopped"
 	case grows:

@@ -25,7 +25,7 @@ func TestFlagsOfTwoReportsAreCompared(t *testing.T) {
 	}{
 		"different": {report("-Xmx1g -XX:+UseG1GC -XX:MaxGCPauseMillis=50 -Xshare:off"), report("-Xmx2g -XX:-UseG1GC -Xshare:off -XX:+UseZGC"), [][]string{
 			{"-XX:MaxGCPauseMillis", "50", "–", "removed"}, {"-XX:UseG1GC", "on", "off", "changed"}, {"-XX:UseZGC", "–", "on", "added"}, {"-Xmx", "1g", "2g", "changed"}}},
-		"the last one counts":    {report("-Xmx1g -Xmx2g"), report("-Xmx2g"), nil},
+		"the last one wins":      {report("-Xmx1g -Xmx2g"), report("-Xmx2g"), nil},
 		"of several runs":        {report("-Xmx1g", "", "-Xmx1g -Xss1m"), report("-Xmx1g", "-Xmx2g"), [][]string{{"-Xmx", "1g", "several", "changed"}, {"-Xss", "several", "–", "removed"}}},
 		"no flags in one report": {report("-Xmx1g"), report(""), nil},
 		"cut":                    {report("-Xmx1g -Xs…"), report("-Xmx2g -Xss1m -Xmn3m"), [][]string{{"-Xmx", "1g", "2g", "changed"}}},
