@@ -254,7 +254,7 @@ func whyDown(p pod, name string) string {
 // errNoSidecar is the error for a named pod that has no sidecar.
 var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and recreate the pod`)
 
-// the returns the pod with the given name, or an error that wraps errNoPod if there is none.
+// the returns the pod with the given name, or an error that wraps errNoPod if no such pod exists.
 func (c cluster) the(ctx context.Context, name string) (pod, error) {
 	pods, err := c.pods(ctx, []string{name})
 	if err != nil {

@@ -75,7 +75,7 @@ func TestDown(t *testing.T) {
 		{"up started the cluster", true, "this-cluster", markValue, "cluster.sh down", "kubectl delete"},
 		{"up did not come to an end", false, starting, "", "cluster.sh down", "kubectl"},
 		{"up started the cluster, which does not answer now", false, "this-cluster", "", "cluster.sh down", "nothing to remove"},
-		{"the namespaces are somebody else's", true, "", "", "there is no namespace ullage-try that `make try` created", "delete"},
+		{"`make try` did not create the namespaces", true, "", "", "there is no namespace ullage-try that `make try` created", "delete"},
 		{"nothing is there", false, "", "", "there is nothing to remove", "kubectl"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,8 +32,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// refusedLine is what a process writes to stderr whose first claim was refused.
+const refusedLine = "refused"
+
 // claimAndHold repeats its claim until it owns the source, prints a line that says so, and then holds the source until
-// stdin ends. It gives no sign of life.
+// stdin ends. It gives no sign of life. If the first claim is refused, it writes refusedLine to stderr.
 func claimAndHold(source string) error {
 	root, err := os.Open(source)
 	if err != nil {
@@ -45,6 +48,9 @@ func claimAndHold(source string) error {
 	}
 	var c Claimant
 	o, err := c.Claim(dir)
+	if errors.Is(err, ErrOwned) {
+		fmt.Fprintln(os.Stderr, refusedLine)
+	}
 	for ; errors.Is(err, ErrOwned); o, err = c.Claim(dir) {
 		time.Sleep(time.Millisecond)
 	}
@@ -60,8 +66,9 @@ func claimAndHold(source string) error {
 // other is another process that claims a source.
 type other struct {
 	*exec.Cmd
-	stdin io.Closer
-	said  *bufio.Reader
+	stdin  io.Closer
+	said   *bufio.Reader
+	stderr *bufio.Reader
 }
 
 func startOther(t *testing.T, source string) *other {
@@ -76,11 +83,12 @@ func startProgram(t *testing.T, path, source string) *other {
 	cmd.Env = append(os.Environ(), claimEnv+"="+source)
 	stdin, err1 := cmd.StdinPipe()
 	stdout, err2 := cmd.StdoutPipe()
-	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+	stderr, err3 := cmd.StderrPipe()
+	if err := errors.Join(err1, err2, err3, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return &other{cmd, stdin, bufio.NewReader(stdout)}
+	return &other{cmd, stdin, bufio.NewReader(stdout), bufio.NewReader(stderr)}
 }
 
 // owns waits until the process owns the source. It returns whose lock the process ignored, and why.
@@ -188,7 +196,9 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	}
 	defer o.Close()
 	third := startOther(t, source)
-	time.Sleep(50 * time.Millisecond) // time for its first claim, which must not succeed, even if it comes late
+	if line, err := third.stderr.ReadString('\n'); line != refusedLine+"\n" {
+		t.Fatalf("the third process wrote %q, error %v; want %q, because its first claim is refused", line, err, refusedLine)
+	}
 	mute.signal(t, syscall.SIGKILL)
 	_ = mute.Wait()
 	if !o.Named() {

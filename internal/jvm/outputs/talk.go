@@ -76,25 +76,15 @@ func (d Talk) Describe(ctx context.Context, j attach.JVM) attach.Description {
 func (d Talk) Configure(ctx context.Context, j attach.JVM, outputs []attach.Output, raise ask.Selection) error {
 	for _, o := range outputs {
 		guarded := attach.Guard(o, raise)
-		err := d.set(ctx, j, o, guarded)
+		err := d.send(ctx, j, attach.Configure, o, guarded)
 		if guarded != raise && attach.Unguarded(err) {
-			err = d.set(ctx, j, o, raise)
+			err = d.send(ctx, j, attach.Configure, o, raise)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// set sets one output to its baseline, followed by raise.
-func (d Talk) set(ctx context.Context, j attach.JVM, o attach.Output, raise ask.Selection) error {
-	cmd, err := attach.Configure(o, raise)
-	if err != nil {
-		return err
-	}
-	_, err = d.JVMs.Run(ctx, j, cmd)
-	return err
 }
 
 // Adopt gives a JVM an output. Call it only if the JVM does not list that output. Even if Adopt
@@ -104,10 +94,10 @@ func (d Talk) set(ctx context.Context, j attach.JVM, o attach.Output, raise ask.
 func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Selection) error {
 	o := attach.Output{Name: name, Selection: "all=off", Decorators: ask.OutputDecorators, Options: cmp.Or(d.cfg.Options, ask.OutputOptions)}
 	guarded := attach.Guard(o, what)
-	err := d.create(ctx, j, o, guarded)
+	err := d.send(ctx, j, attach.Create, o, guarded)
 	if guarded != what && attach.Unguarded(err) {
 		if err = d.Release(ctx, j, name); err == nil {
-			err = d.create(ctx, j, o, what)
+			err = d.send(ctx, j, attach.Create, o, what)
 		}
 	}
 	if err != nil {
@@ -119,8 +109,9 @@ func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Sel
 	return nil
 }
 
-func (d Talk) create(ctx context.Context, j attach.JVM, o attach.Output, what ask.Selection) error {
-	cmd, err := attach.Create(o, what)
+// send sends a JVM the command that made makes for an output and a selection.
+func (d Talk) send(ctx context.Context, j attach.JVM, made func(attach.Output, ask.Selection) (attach.Command, error), o attach.Output, what ask.Selection) error {
+	cmd, err := made(o, what)
 	if err != nil {
 		return err
 	}

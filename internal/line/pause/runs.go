@@ -18,7 +18,7 @@ type runs struct {
 	passed  time.Duration // uptime of the event before the one whose uptime passed the end of the previous run; -1: no uptime has
 	fell    bool          // a collection number repeated, in a log without uptimes
 	wentOn  bool          // ... and a higher number than ever followed
-	swaps   int           // consecutive runs, each of which seems to continue the last run but one
+	swaps   int           // consecutive runs that each seem to continue the last run but one
 	number  int64         // the highest number of a collection in the previous run; -1: there is none
 	failed  bool          // a thread got no memory from Shenandoah, and the pause that makes room has not come yet
 	done    int64         // one more than the highest number of a collection that a pause has ended; 0: none yet

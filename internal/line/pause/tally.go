@@ -8,7 +8,7 @@ const (
 	FiguresTime = 10 * time.Minute
 
 	// figuresPause is how long a Tally waits after it has passed on figures: a log that is read
-	// much faster than it was written has fewer figures, each of which covers a longer period.
+	// much faster than it was written has fewer figures, and each covers a longer period.
 	figuresPause = 5 * time.Second
 )
 

@@ -17,8 +17,8 @@ const yieldAfter = "15s"
 const strippedWarning = "another webhook removed the sidecar's restartPolicy, and the injector added it again: upgrade that webhook; " +
 	"if that webhook removes it once more, the pod starts " + yieldAfter + " late and without a sidecar"
 
-// Injected reports whether the pod already has its sidecars. It returns the status that an earlier call wrote, which
-// is the zero value if there is none or if it can't be read.
+// Injected reports whether the pod already has its sidecars. It returns the status that an earlier call wrote. Without
+// a readable status, earlier is the zero value.
 func Injected(p *pod.Pod) (earlier ask.Status, injected bool) {
 	value := p.Annotations[ask.InjectedAnnotation]
 	if value == "" {
