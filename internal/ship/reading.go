@@ -175,7 +175,8 @@ func (r *reader) look(now time.Time) {
 
 // attend decides whether the JVMs' writes generate events. While lines flow, they generate none: the
 // reader does not wait for events then, and each event would slow down the write that causes it.
-// While there is a backlog, the reader may not pause at all, so attend looks for rotations.
+// While there is a backlog, there may be no pause after which the reader looks for rotations, so
+// attend looks for them.
 func (r *reader) attend(now time.Time) {
 	watcher, flow := r.src.Watcher, &r.load.flow
 	switch quiet := flow.quiet(now); {

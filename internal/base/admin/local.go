@@ -106,7 +106,8 @@ func (l *local) stopped() bool {
 	}
 }
 
-// stop closes the listener permanently and waits for the goroutines that serve it.
+// stop closes the listener permanently and waits for the goroutines that serve it or that retry to
+// open it.
 func (l *local) stop() {
 	l.mu.Lock()
 	if !l.stopped() {

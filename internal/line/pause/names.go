@@ -169,9 +169,9 @@ func operationOf(name []byte) string {
 	return Other
 }
 
-// name is a name in the log, as a string that is allocated once. action and cause are right if
-// text is the name of a collection, and operation is right if text is the name of a VM
-// operation.
+// name is a name in the log, as a string that is allocated once; beyond a bound, text is [Other].
+// action and cause are valid only for the name of a collection, and operation only for the name
+// of a VM operation.
 type name struct{ text, action, cause, operation string }
 
 // name returns the name with the text.

@@ -8,10 +8,11 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// encodeWindow is how far back a match may be. It is as large as the largest frame that the
-// writer appends. The encoder's default level finds longer matches in UL than its fastest level.
-// With this window, its output is a sixth smaller than that of the fastest level with half the
-// window, for no more CPU time. The encoder takes about 2 MiB.
+// encodeWindow is how far back a match may be. It is as large as a full frame of the sidecar;
+// only a single chunk, such as a very long line, makes a larger frame. The encoder's default level
+// finds longer matches in UL than its fastest level. With this window, its output is a sixth
+// smaller than that of the fastest level with half the window, for no more CPU time. The encoder
+// takes about 2 MiB.
 const encodeWindow = 512 << 10
 
 // encoder encodes frames. Its buffers serve all streams and are allocated for the first frame.

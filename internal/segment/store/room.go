@@ -13,7 +13,7 @@ const (
 	reserveInodes = 4096 // the reserve has at most this many
 
 	// reserveBytes is the least size of the reserve on a volume that is large enough. A commit may
-	// append a quarter of the reserve, and at least a frame.
+	// always append a quarter of the reserve, which is then at least a frame.
 	reserveBytes = 4 * segment.FrameBytes
 )
 

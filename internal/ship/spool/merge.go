@@ -79,8 +79,9 @@ func (l *Log) Merge(a, b *Record) (*Record, error) {
 	return r, nil
 }
 
-// keptSum returns the gap that is left if the kept lines of the merged record are dropped later:
-// the sum of the gaps of a and b. It returns nil if neither record has markers.
+// keptSum returns the gap for the kept lines of the merged record once they are dropped: the sum
+// of those gaps of a and b, see keptGap. It returns nil if the kept lines of a and b have no
+// markers.
 func keptSum(a, b *Record) *ul.Gap {
 	var sum ul.Gap
 	markers := false
