@@ -77,7 +77,7 @@ func (s labelSelector) matches(labels map[string]string) bool {
 }
 
 // String returns the selector in kubectl's syntax. It is empty for an empty selector, which selects everything, and for
-// a missing one, which selects nothing.
+// the missing selector of a workload, which selects nothing.
 func (s labelSelector) String() string {
 	var terms []string
 	for key, value := range s.MatchLabels {

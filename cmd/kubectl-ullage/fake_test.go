@@ -84,8 +84,9 @@ func fakeKubectl() {
 
 type fake struct{ dir string }
 
-// named returns the name of the record for a get: "injectors" for the injector's pods, "get" for other lists of pods,
-// "played" for a pod to which a container has been added, and otherwise the kind of the object.
+// named returns the name of the record for a get: "injectors" for the injector's pods, "get" for other calls that begin
+// with --output=json and get a list of pods or named pods, "played" for a pod to which a container has been added, and
+// otherwise the kind of the object.
 func (f fake) named(args []string) string {
 	kind, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "/")
 	switch {

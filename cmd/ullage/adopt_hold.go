@@ -25,7 +25,7 @@ import (
 )
 
 // The process that holds the copy and the process that fetches it communicate through these files next to the
-// destination. Both run in one container and have no other way to reach each other.
+// destination. Both run in one container, and neither listens on the network.
 const (
 	overMark = ".over" // the adoption has ended, and the destination is complete
 	stopMark = ".stop" // the adoption is to end now

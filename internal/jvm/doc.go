@@ -12,7 +12,7 @@
 //   - plan: the wanted and the applied levels of each JVM, kept across crashes; the tasks that
 //     make them equal
 //   - control: the process that owns the levels of a source, and commands that ask it
-//   - levels: raises levels for an annotation, a trigger or a command, and restores them in time
+//   - levels: raises levels for an annotation, a trigger or a command for a time, and restores them
 //   - footprint: an estimate, from its pod, of the most memory that a container with a JVM can take
 //   - insight: metrics of the JVM from its log, and verdicts about suspected stalls
 package jvm

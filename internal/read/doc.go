@@ -6,7 +6,7 @@
 // reports each part that it could not read as a [Loss], which ends the line before it. A
 // [clock.Dating] says what each line is, when it was written, and whether that time is in the
 // requested window. The sinks use a Dating too: they read in the same way, except that they keep
-// a cursor. Each reader has its own package:
+// a cursor. The readers and the fetching from S3 have their own packages:
 //
 //   - cat: `ullage logs`: find, merge, filter, print
 //   - check: `ullage check`: is the copy complete?

@@ -177,7 +177,7 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 	for n := 0; n < 1000; n++ {
 		*clock = clock.Add(time.Second)
 		j.Add(mark.New(mark.JVMStarted, "flags", strings.Repeat("x", 200)))
-		if n == 10 { // the tmpfs is full now, so a write can end in the middle of a line
+		if n == 10 { // this fills the tmpfs, so a later write could end in the middle of a line
 			_ = os.WriteFile(filepath.Join(dir, "gc.log"), make([]byte, 1<<20), 0o600)
 		}
 	}

@@ -96,7 +96,7 @@ func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *
 		os.Remove("/tmp/" + socketName(p.Process.Pid))
 	})
 	p.expect(t, "ready")
-	// An earlier JVM with the same process ID that was killed has left its socket, which may belong to another user.
+	// A killed JVM that had the same process ID may have left its socket, which may belong to another user.
 	os.Remove("/tmp/" + socketName(p.Process.Pid))
 	return p
 }

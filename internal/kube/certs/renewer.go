@@ -87,7 +87,7 @@ func (r *renewer) run(ctx context.Context) {
 	}
 }
 
-// report logs each error once, and logs when maintenance works again.
+// report logs an error unless it repeats the last one, and logs when maintenance works again.
 func (r *renewer) report(err error) {
 	switch {
 	case err != nil:

@@ -15,7 +15,7 @@ import (
 )
 
 // Policy bounds what the annotations of pods may ask for. A pod that asks for more is injected
-// with the allowed values, and its creator gets a warning.
+// with the allowed values. It gets a warning, which is also shown to its creator.
 type Policy struct {
 	// Locked are settings, by the name of their annotation without
 	// [ask.Prefix], that no pod can change: the defaults apply.

@@ -38,7 +38,7 @@ type model struct {
 	live      float64 // bytes of live data, at the peak
 	average   float64 // bytes of live data, on average over all old cycles
 	capacity  float64 // bytes, on average in the busiest hour
-	peak      float64 // bytes; collections found no room in a heap of up to this size; 0: all found room
+	peak      float64 // bytes; the largest capacity if collections found no room: a smaller heap may have none; 0: all found room
 	old       float64 // share of the heap that is the old generation; only for Serial and Parallel
 	scaled    float64 // share of the time; work that decreases as the heap grows
 	fixed     float64 // share of the time; work that does not depend on the heap
