@@ -132,6 +132,29 @@ func TestSeveralRunsOfJVMs(t *testing.T) {
 	}
 }
 
+func TestTwoOutputsOfOneJVMAreAProblemButNotALoss(t *testing.T) {
+	stops := young(0, 1, 10) + young(1, 61, 10)
+	one := decorated(0, "gc", "Using G1") + stops
+	for _, c := range []struct {
+		name   string
+		other  string // the name of the second log
+		log    string // its lines
+		remark bool
+	}{
+		{"both have the stops", "safepoint.log", stops, true},
+		{"the other has no stops", "class.log", decorated(2, "class,load", "a class"), false},
+		{"the other is of a JVM that started an hour later", "other.log", strings.ReplaceAll(stops, "T10:", "T11:"), false},
+		{"the other is of the same name, as in another pod", "gc.log", stops, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := reportOn(t, Config{}, write(t, "gc.log", one), write(t, c.other, c.log))
+			if has(r, "outputs") != c.remark || !r.Complete {
+				t.Errorf("complete %v, problems %+v; want a complete report, and the problem outputs: %v", r.Complete, r.Problems, c.remark)
+			}
+		})
+	}
+}
+
 func TestAWindowInTime(t *testing.T) {
 	path := write(t, "gc.log", "[0.500s][info][gc] undated\n"+young(0, 1, 1)+young(1, 5, 2)+"further line\n"+young(2, 9, 3)+"[9.500s][info][gc] later by its uptime\n")
 	cfg := Config{Since: at(t, "2026-11-20T10:00:04Z"), Until: at(t, "2026-11-20T10:00:06Z")}

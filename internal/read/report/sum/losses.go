@@ -2,6 +2,7 @@ package sum
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ullage/ullage/internal/read/report/view"
 )
@@ -35,6 +36,8 @@ func (s *Sum) losses() {
 	if t := &s.out.Totals; s.total().span > 0 && l.mixed == 0 {
 		s.Problem(view.ProblemOutside, t.Outside, false, fmt.Sprintf("%s of %d in runs whose duration the log does not show: throughput and rates are those of the other runs", view.Plural(t.Outside, "stop"), t.Stops))
 	}
+	a, b, n := s.outputs()
+	s.Problem(view.ProblemOutputs, n, false, fmt.Sprintf("%s and %s seem to be two outputs of one JVM, because it started at the same millisecond in both: stops that are in both count twice in the totals and tables; report on one of them", a, b))
 	s.Problem(view.ProblemRuns, l.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", view.Plural(l.moreRuns, "further run")))
 	if !s.axis.placed {
 		s.Problem(view.ProblemUndated, 1, false, "the lines have no times: there is no timeline, no throughput and no rate")
@@ -42,4 +45,24 @@ func (s *Sum) losses() {
 	if s.axis.dated && s.axis.undated {
 		s.Problem(view.ProblemUndated, 1, false, "some lines have no date: what they show is in the tables, but not on the timeline")
 	}
+}
+
+// outputs returns how many pairs of runs seem to be the same JVM, which writes its stops to two streams, and the
+// streams of the first pair. The streams of such a JVM have different names, because they are different files of one
+// directory; the JVMs of different pods usually have streams of the same name.
+func (s *Sum) outputs() (a, b string, n uint64) {
+	const near = 0.002 // seconds: the date and the uptime of a line are rounded to milliseconds
+	runs := s.out.Runs
+	for i := range runs {
+		for j := range i {
+			one, other := &runs[j], &runs[i]
+			if one.Stream == other.Stream || one.Born == 0 || math.Abs(one.Born-other.Born) > near || one.Stops == 0 || other.Stops == 0 {
+				continue
+			}
+			if n++; n == 1 {
+				a, b = one.Stream, other.Stream
+			}
+		}
+	}
+	return a, b, n
 }

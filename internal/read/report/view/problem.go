@@ -31,6 +31,7 @@ const (
 
 	ProblemMarked    ProblemKind = "marked"    // a remark: no log was read, and the figures are from the marks of the sidecar
 	ProblemOutside   ProblemKind = "outside"   // a remark: stops of runs whose duration the log does not show, such as a run of one line
+	ProblemOutputs   ProblemKind = "outputs"   // a remark: two streams seem to be outputs of one JVM. Stops that are in both count twice
 	ProblemForeign   ProblemKind = "foreign"   // a remark: lines without decorations. A log without any line of Unified Logging is a loss, but not a run of a JVM
 	ProblemLong      ProblemKind = "long"      // a remark: lines over 64 KiB
 	ProblemClock     ProblemKind = "clock"     // a remark: the wall clock was changed
