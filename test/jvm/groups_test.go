@@ -55,6 +55,7 @@ func variants(t *testing.T, usual, changed int) (same, different *view.Groups) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(p.Kill)
 			running[i] = p
 		}
 		for i, p := range running {

@@ -110,7 +110,7 @@ type trial struct {
 func sized(t *testing.T, jdk lab.JDK, c Collector, mib int) trial {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "gc.log")
-	args := append([]string{fmt.Sprintf("-Xms%dm", mib), fmt.Sprintf("-Xmx%dm", mib), "-XX:ActiveProcessorCount=2", Output{Selection: "gc*", File: log}.Flag()}, c.Flags...)
+	args := append([]string{fmt.Sprintf("-Xms%dm", mib), fmt.Sprintf("-Xmx%dm", mib), "-XX:ActiveProcessorCount=2", "-XX:+ExitOnOutOfMemoryError", Output{Selection: "gc*", File: log}.Flag()}, c.Flags...)
 	p, err := Start(jdk, slices.Concat(args, []string{"-cp", classes, "Sizes"}, sizingLoad(c))...)
 	if err != nil {
 		t.Fatal(err)

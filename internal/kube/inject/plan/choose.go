@@ -56,13 +56,14 @@ func choose(p *pod.Pod, names []string, earlier ask.Status, n *notes) []int {
 	return indexes
 }
 
-// find returns the indexes of the named containers, and the names that no container has.
+// find returns the indexes of the named containers, each once, and the names that no container has.
 func find(p *pod.Pod, names []string) (indexes []int, unknown []string) {
 	for _, name := range names {
-		if i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
-			indexes = append(indexes, i)
-		} else {
+		switch i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }); {
+		case i < 0:
 			unknown = append(unknown, name)
+		case !slices.Contains(indexes, i):
+			indexes = append(indexes, i)
 		}
 	}
 	return indexes, unknown

@@ -67,3 +67,16 @@ func TestAPlanOfARefusal(t *testing.T) {
 		t.Errorf("the other fields of the plan are %+v, want zero values: a refused pod is not changed", p)
 	}
 }
+
+// The status of an earlier refusal is untrusted. If it names a container twice, the container gets one sidecar.
+func TestAContainerThatAStatusNamesTwiceGetsOneSidecar(t *testing.T) {
+	p := &pod.Pod{}
+	p.Annotations = map[string]string{ask.InjectedAnnotation: `{"refused":"options","containers":["app","app"]}`}
+	p.Spec.Containers = []corev1.Container{{Name: "app"}}
+	cfg := wish.DefaultConfig()
+	cfg.Image = "localhost/ullage:v1"
+	earlier, _ := Injected(p)
+	if made := Make(p, "shop", wish.Read(p.Annotations, "shop", cfg), earlier); len(made.Sidecars) != 1 || len(made.Changes) != 1 {
+		t.Errorf("the plan has %d sidecars and %d changes of containers, want one of each", len(made.Sidecars), len(made.Changes))
+	}
+}

@@ -86,10 +86,10 @@ func (f *figures) latest() map[figuredKey]time.Time {
 
 // show puts the figures into a report.
 func (f *figures) show(s *Sum) {
-	r, t := &s.out, &s.out.Totals
+	t := &s.out.Totals
 	s.Problem(view.ProblemMarked, uint64(len(f.runs)), false, "no log was read: the figures are from the marks of the sidecar")
 	stopped := 0.0
-	latest := f.latest()
+	latest, streams := f.latest(), map[figuredKey]*times{}
 	of := func(key figuredKey) time.Time { return latest[figuredKey{stream: key.stream, dir: key.dir}] }
 	for _, key := range slices.SortedFunc(maps.Keys(f.runs), func(a, b figuredKey) int { // the stream whose heap is the latest comes last
 		return cmp.Or(of(a).Compare(of(b)), cmp.Compare(a.stream, b.stream), cmp.Compare(a.dir, b.dir), cmp.Compare(a.run, b.run))
@@ -104,11 +104,15 @@ func (f *figures) show(s *Sum) {
 			rate := one.allocated / one.allocating
 			run.Allocated = &rate
 		}
-		r.Runs = append(r.Runs, run)
+		stream := figuredKey{stream: key.stream, dir: key.dir}
+		if streams[stream] == nil {
+			streams[stream] = s.newTimes()
+		}
+		s.list(run, streams[stream])
 		if one.stopped <= one.span {
-			s.timesOf(key.stream).add(times{one.span, one.stopped, one.stops})
+			streams[stream].add(times{one.span, one.stopped, one.stops})
 		} else {
-			s.timesOf(key.stream).stops += one.stops
+			streams[stream].stops += one.stops
 			t.Outside += one.stops
 		}
 		stopped += one.stopped

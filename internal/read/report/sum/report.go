@@ -53,8 +53,8 @@ func (s *Sum) Report() *view.Report {
 // about the rest.
 func (s *Sum) throughput() {
 	t := &s.out.Totals
-	for i, run := range s.out.Runs {
-		if s.timesOf(run.Stream).stops == 0 {
+	for i, of := range s.ofRuns {
+		if of.stops == 0 {
 			s.out.Runs[i].Throughput = nil // the stream may have no lines about stops
 		}
 	}

@@ -14,6 +14,7 @@ type Run struct {
 	sum    *Sum
 	out    view.Run
 	extent extent
+	times  *times // of the stream; nil: no run of the stream is closed
 
 	shipped bool // a sidecar shipped the log
 
@@ -37,9 +38,11 @@ func (s *Sum) Run(stream string, shipped bool, from *pause.Run) *Run {
 	return r
 }
 
-// Follows records that the JVM of the run followed that of another run. If lines have no dates,
-// the run begins where the other run ends.
-func (r *Run) Follows(before *Run) { r.extent.base = before.Place(before.extent.last) }
+// Follows records that the JVM of the run followed that of another run, which is closed, in the
+// same stream. If lines have no dates, the run begins where the other run ends.
+func (r *Run) Follows(before *Run) {
+	r.extent.base, r.times = before.Place(before.extent.last), before.times
+}
 
 // Announce marks the beginning of the run on the axis. It is called if another run of the
 // stream precedes it.
@@ -107,9 +110,12 @@ func (r *Run) Describe(from *pause.Run) {
 // Close computes the figures of the run and adds them to the totals.
 func (r *Run) Close() {
 	s := r.sum
+	if r.times == nil {
+		r.times = s.newTimes()
+	}
 	if s.Lost.moreRuns++; len(s.out.Runs) < view.MaxRuns {
 		s.Lost.moreRuns--
-		defer func() { s.out.Runs = append(s.out.Runs, r.out) }()
+		defer func() { s.list(r.out, r.times) }()
 	}
 	span := r.extent.span()
 	r.out.Paused = seconds(r.stopped)
@@ -126,12 +132,12 @@ func (r *Run) Close() {
 		r.out.Span = seconds(span)
 		share := 1 - r.out.Paused/r.out.Span
 		r.out.Throughput = &share
-		s.timesOf(r.out.Stream).add(times{r.out.Span, r.out.Paused, r.out.Stops})
+		r.times.add(times{r.out.Span, r.out.Paused, r.out.Stops})
 		if r.out.Worst = r.worst.minute(r.extent.stepped); r.out.Worst != nil {
 			r.out.Worst.Begin = max(r.out.Worst.Begin, r.out.Begin)
 		}
 	} else {
-		s.timesOf(r.out.Stream).stops += r.out.Stops
+		r.times.stops += r.out.Stops
 		s.out.Totals.Outside += r.out.Stops
 	}
 	if !r.mixed {

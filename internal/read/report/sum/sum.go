@@ -37,7 +37,8 @@ type Sum struct {
 	tagSets map[string]*view.Share
 	events  bool // a line was about a stop or a collection
 
-	times map[string]*times // by stream
+	times  []*times // of each stream with a closed run, in the order in which the streams were read
+	ofRuns []*times // for each listed run, the times of its stream
 }
 
 // times has the total duration of those runs of one stream whose duration the log shows, and the number of all stops
@@ -52,12 +53,16 @@ func (t *times) add(run times) {
 	t.span, t.stopped, t.stops = t.span+run.span, t.stopped+run.stopped, t.stops+run.stops
 }
 
-// timesOf returns the times of a stream.
-func (s *Sum) timesOf(stream string) *times {
-	if s.times[stream] == nil {
-		s.times[stream] = &times{}
-	}
-	return s.times[stream]
+// newTimes returns the times of another stream. Two streams may have the same name, in two directories.
+func (s *Sum) newTimes() *times {
+	t := &times{}
+	s.times = append(s.times, t)
+	return t
+}
+
+// list lists a run of the stream with these times.
+func (s *Sum) list(run view.Run, of *times) {
+	s.out.Runs, s.ofRuns = append(s.out.Runs, run), append(s.ofRuns, of)
 }
 
 // total returns the times of the streams that show stops. A stream without stops may be another log of the same JVM,
@@ -79,7 +84,7 @@ func (s *Sum) total() times {
 // New returns an empty sum. floor is the shortest length at which a stop is suspected of being a stall. least is
 // how long the log of a run must be before a size for its heap is derived; 0: ten minutes.
 func New(name string, floor pause.Floor, least time.Duration) *Sum {
-	s := &Sum{floor: floor, least: cmp.Or(least, sizingWindow), out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{}, times: map[string]*times{},
+	s := &Sum{floor: floor, least: cmp.Or(least, sizingWindow), out: view.Report{Name: name, Floor: seconds(floor.Duration())}, axis: newTimeline(), tagSets: map[string]*view.Share{},
 		tables: tables{tally: map[cause]*histogram{}, parts: map[string]*histogram{}}}
 	for i := range s.levels {
 		s.levels[i].Name = ul.Level(i).String()
