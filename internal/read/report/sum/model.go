@@ -45,7 +45,7 @@ type model struct {
 	cycles    float64 // share of the time; work of old cycles
 	cycle     float64 // seconds of work in one old cycle
 	longest   float64 // seconds from the beginning of an old cycle to its end
-	jump      float64 // bytes; the most that one young collection promoted
+	jump      float64 // bytes; the most that one young collection promoted after the first old cycle
 	promoted  float64 // bytes a second
 	allocated float64 // bytes a second; 0: unknown
 	lacks     string  // why there is no model

@@ -25,7 +25,7 @@ type sizing struct {
 	cycles  uint64        // number of old cycles
 	cycle   cost          // the cost of all old cycles
 	longest time.Duration // the longest time from the beginning of an old cycle to its end
-	jump    int64         // the most bytes that one young collection promoted
+	jump    int64         // the most bytes that one young collection promoted after the first old cycle; before it, live data may be loaded
 	peak    int64         // the largest capacity of the heap
 	old     float64       // the old generation's last share of the capacity; 0: unknown
 	starved uint64        // number of collections that found no room
@@ -71,7 +71,10 @@ func (z *sizing) collection(c *pause.Collection, first pause.Clock) {
 	if c.Concurrent > 0 {
 		took.concurrent = max(0, place(c.End, c.Start)-c.Paused)
 	}
-	z.peak, z.jump = max(z.peak, c.Heap.Capacity), max(z.jump, c.Promoted)
+	z.peak = max(z.peak, c.Heap.Capacity)
+	if z.cycles > 0 {
+		z.jump = max(z.jump, c.Promoted)
+	}
 	if c.Old.Capacity > 0 && c.Heap.Capacity > 0 {
 		z.old = float64(c.Old.Capacity) / float64(c.Heap.Capacity)
 	}
