@@ -19,7 +19,8 @@ const (
 
 // A workload runs twenty times as it is, twenty times again, and twenty times with a change: 16 MiB more stay live. The
 // runs of the variants take turns, so that what else the machine does affects all. Between the first two groups, no
-// figure differs beyond chance. With the change, the heap after collections is larger, and its interval holds 16 MiB.
+// figure differs beyond chance. With the change, the heap after collections is larger, and the interval of the difference
+// is about 16 MiB.
 func TestTwoGroupsOfTwentyRuns(t *testing.T) {
 	t.Parallel()
 	const usual, changed = 8, 24 // MiB that stay live
