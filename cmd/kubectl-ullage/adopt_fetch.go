@@ -191,8 +191,8 @@ func (a adopter) words(ctx context.Context) string {
 	return string(out)
 }
 
-// follow shows the container's log, which reports the progress. finish waits for the end of the log of a container that
-// has ended or is about to end. stop does not wait.
+// follow shows the container's log, which reports the progress. finish waits, up to finishTime, for the end of the log
+// of a container that has ended or is about to end. stop ends kubectl without waiting for the rest of the log.
 func (a adopter) follow(ctx context.Context) (finish, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := a.cluster.command(ctx, "logs", "--follow", "pod/"+a.pod, "--container="+a.container.Name)

@@ -98,7 +98,7 @@ func (a adoptable) jvm(given string) (string, error) {
 }
 
 // adopter returns the container that is adopting a JVM of the pod now, or else one that is about to, or nil. A container
-// that waits for another reason, such as an image that cannot be pulled, may never begin.
+// that waits for a reason not in beginning, such as an image that cannot be pulled, is ignored: it may never begin.
 func (a adoptable) adopter() *container {
 	states := map[string]containerStatus{}
 	for _, st := range a.Status.EphemeralContainerStatuses {
@@ -260,7 +260,7 @@ func refusalHint(err error) string {
 // mayExec returns an error unless the user has the right to exec in pods, which is needed to fetch the copy.
 func mayExec(ctx context.Context, c cluster) error {
 	out, err := c.run(ctx, maxStatus, "auth", "can-i", "create", "pods", "--subresource=exec")
-	var no *exec.ExitError // kubectl ended without an error message
+	var no *exec.ExitError // kubectl failed without an error message, as it does if the answer is no
 	if err != nil && !errors.As(err, &no) {
 		return fmt.Errorf("nothing was changed: check the right to exec in pods: %w", err)
 	}

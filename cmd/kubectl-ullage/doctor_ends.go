@@ -71,8 +71,8 @@ func (p pod) witnesses(container string, answers []answer) (all []admin.Status) 
 
 const readReport = "kubectl ullage logs POD --stream 'hs_err*' prints the JVM's report"
 
-// judgeExit explains an exit code that the program itself has chosen, with the help of crash reports of
-// JVMs: with -XX:-CreateCoredumpOnCrash, a JVM that crashes exits with 1 and sends itself no signal.
+// judgeExit explains an exit code that the program itself seems to have chosen. It looks for crash reports, because
+// with -XX:-CreateCoredumpOnCrash, a JVM that crashes exits with 1 and sends itself no signal.
 func (s *stopped) judgeExit(witnesses []admin.Status) (verdict, text, hint string) {
 	var reports int64
 	for _, st := range witnesses {

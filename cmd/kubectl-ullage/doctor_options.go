@@ -54,7 +54,8 @@ func (c container) optionsVariable() string {
 	return ""
 }
 
-// sets reports whether the pod itself sets the variable. If it does, no hidden value would be lost.
+// sets reports whether the pod itself sets the variable. If it does, the pod's value already replaces any value from
+// the image or envFrom.
 func (s subject) sets(containerName, variable string) bool {
 	for _, c := range s.pod.Spec.Containers {
 		for _, v := range c.Env {

@@ -210,8 +210,8 @@ type outcome struct {
 	err       error
 }
 
-// do shows or changes what the JVMs of one pod log. It does not annotate a pod if it could not query the pod's
-// sidecars afterwards.
+// do shows or changes what the JVMs of one pod log. It annotates the pod only if every sidecar of the pod has answered,
+// because it must query them again afterwards.
 func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown *progress) outcome {
 	answers := make([]answer, len(found))
 	for i, s := range found {

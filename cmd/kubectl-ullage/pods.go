@@ -126,7 +126,8 @@ type stopped struct {
 	Finished time.Time `json:"finishedAt"`
 }
 
-// recently is how long the end of a JVM is shown as a problem of its sidecar, as is the last error of the destination.
+// recently is how long the end of a JVM, or of a container that was killed, is shown as a problem. A sidecar's status
+// keeps a past error of the destination for the same time.
 const recently = time.Hour
 
 // exitSigkill is the exit code of a container that was killed.

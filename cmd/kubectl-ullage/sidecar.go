@@ -28,7 +28,7 @@ type sidecar struct {
 	down      string   // why it cannot be queried; empty: it runs
 	ended     bool     // the pod has ended, so the sidecar need not run
 	raising   bool     // the pod has the annotation that requests a level
-	killed    string   // the container of the pod that was killed recently; empty: none
+	killed    string   // describes a container of the pod that was killed recently; empty: none was
 	warnings  []string // of the injector, about the pod
 }
 

@@ -171,8 +171,9 @@ func (c cluster) labelled(ctx context.Context) ([]pod, error) {
 	return pods, nil
 }
 
-// best returns the pod of a workload for a command that takes one pod: the oldest ready pod whose sidecar runs, or the
-// oldest ready pod without a sidecar. If there is no such pod, it is the pod that comes closest. pods must not be empty.
+// best returns the pod for a command that takes one pod: the oldest ready pod whose sidecar runs or, if without is set,
+// the oldest ready pod that has no sidecar. If there is no such pod, it is the pod that comes closest. pods must not be
+// empty.
 func (c cluster) best(pods []pod, without bool) pod {
 	merit := func(p pod) (points int) {
 		found := c.sidecars(p)

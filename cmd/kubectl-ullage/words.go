@@ -15,8 +15,8 @@ const (
 	maxWords = 4 << 20 // bytes of names
 )
 
-// words returns the candidates for the flags of every command. They are read from the cluster that the preceding
-// flags name.
+// words returns functions that list the candidates for completing a target or the value of a flag. They ask the cluster
+// that the preceding flags name.
 func (c *cluster) words(ctx context.Context) cli.Words {
 	namespaces := func() []string { return c.names(ctx, "get", "namespaces", "--output=name") }
 	return cli.Words{

@@ -56,7 +56,7 @@ On SIGTERM the webhook continues to answer for --shutdown-delay, finishes the
 reviews under way, and exits with 0.
 `
 
-// serveGCPercent trades the collector's CPU time for resident memory, as in
+// serveGCPercent makes the collector spend more CPU time to keep less memory resident, as gcPercent does in
 // 'ullage run'.
 const serveGCPercent = 50
 

@@ -50,7 +50,7 @@ var errNotFetched = errors.New("the reader did not confirm that it has everythin
 
 // leaving has the flags for a container that ends with the adoption: how the copy leaves the container.
 type leaving struct {
-	hold  time.Duration // 0: the destination can stay where it is
+	hold  time.Duration // how long to wait for a fetch after the adoption; 0: no fetch is expected
 	fetch bool          // hand over the copy of another process
 	now   bool          // make the other process end its adoption at once
 	who   bool          // only print the owner of the JVM

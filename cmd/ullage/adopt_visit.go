@@ -30,7 +30,8 @@ const (
 	adoptPatience = 20 * time.Second
 )
 
-// visit is one adopted JVM, with its own sidecar. Only one goroutine uses the fields that the sidecar does not set.
+// visit is one adopted JVM, with its own sidecar. The sidecar's goroutines use only cfg, answers, done and err. All
+// other fields belong to one goroutine.
 type visit struct {
 	guest  adopt.Guest
 	place  *adopt.Place

@@ -137,7 +137,7 @@ func (g *gathering) save(ctx context.Context) error {
 	}
 	asked := time.Now()
 	_, err := control.NewCommand(outputs.Config{Attach: g.attach, Source: g.status.Source}).Save(ctx)
-	taken := time.Time{} // when the status first showed that all held lines had been appended; zero: not yet
+	taken := time.Time{} // when the status first showed that every line held at asked had been appended; zero: not yet
 	for err == nil {
 		var st admin.Status
 		if st, _, err = g.owner.Status(ctx); err != nil {

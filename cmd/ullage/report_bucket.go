@@ -38,8 +38,8 @@ func podsOf(ctx context.Context, sides []side) (all []side, err error) {
 }
 
 // readSide makes a report of an input of a comparison. For a pod in a bucket, it reads only the marks in which the
-// sidecar has noted what the log showed. If these marks do not answer the question, it reads the log. The capacity of
-// logs limits how many logs are read at the same time.
+// sidecar has noted what the log showed. If these marks do not suffice, it reads the log itself. The capacity of logs
+// limits how many logs are read at the same time.
 func readSide(ctx context.Context, input string, cfg report.Config, logs chan struct{}) (*view.Report, error) {
 	if inBucket(input) && marksMayDo(cfg) {
 		if r, err := readMarks(ctx, input, cfg); err == nil || ctx.Err() != nil {
@@ -54,7 +54,7 @@ func readSide(ctx context.Context, input string, cfg report.Config, logs chan st
 // leastMarked is the shortest window for which marks are read instead of the log: a mark covers about ten minutes.
 const leastMarked = time.Hour
 
-// marksMayDo reports whether marks may answer the question. The floor must be the default, because marks have the
+// marksMayDo reports whether marks may suffice for a report. The floor must be the default, because marks have the
 // suspected stalls only for the sidecar's own floor, which is taken to be the default.
 func marksMayDo(cfg report.Config) bool {
 	until := cfg.Until
@@ -64,7 +64,7 @@ func marksMayDo(cfg report.Config) bool {
 	return until.Sub(cfg.Since) >= leastMarked && cfg.Floor.Duration() == pause.DefaultFloor.Duration()
 }
 
-// readMarks makes a report from the marks of a pod. An error may mean that the marks do not answer the question.
+// readMarks makes a report from the marks of a pod. An error may mean that the marks do not suffice.
 func readMarks(ctx context.Context, input string, cfg report.Config) (*view.Report, error) {
 	dir, err := os.MkdirTemp("", "ullage-report-")
 	if err != nil {

@@ -41,10 +41,10 @@ a destination that another 'ullage run' uses.
 // collect all the time.
 const gcPercent = 25
 
-// memoryBesideQueue is how much memory the Go runtime may use in addition to the queue before it collects more often
-// than gcPercent requires, unless GOMEMLIMIT is set. The live heap and the garbage that gcPercent allows must fit into
-// this memory even with 2,048 open files, whose heap is 8 MiB: at the limit, the runtime collects up to 100 times a
-// second, which takes half of a core.
+// memoryBesideQueue is how much memory the Go runtime may use in addition to the queue, unless GOMEMLIMIT is set. At
+// this limit, the runtime collects more often than gcPercent requires: up to 100 times a second, which takes half of a
+// core. So the live heap and the garbage that gcPercent allows must fit into this memory even with 2,048 open files,
+// whose heap is 8 MiB.
 const memoryBesideQueue = 22 << 20
 
 func runCmd(ctx context.Context, args []string, e cli.Env) int {

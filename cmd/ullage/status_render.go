@@ -253,7 +253,8 @@ func copyRows(st admin.Status) [][2]string {
 	return rows
 }
 
-// backlog does not show a share of the budget, because lines in the spool take less space than their size.
+// backlog formats the size of the backlog. It shows no share of the budget, because lines in the spool are compressed
+// and take less space than their size.
 func backlog(st admin.Status) string {
 	text := printable.Bytes(st.BacklogBytes)
 	if st.SpooledBytes > 0 {

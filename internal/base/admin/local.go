@@ -38,9 +38,9 @@ func (s *Server) ListenAt(addr string) {
 	l.addr = addr
 	if err := s.listenLocally(); err != nil {
 		// messages.md#the-destination: `ullage check` and `ullage logs --gaps` cannot ask this
-		// sidecar what is not in the copy yet, and report that. Another process on the machine has
-		// the socket's name: a killed sidecar keeps it until its last call into the destination
-		// returns. ullage retries each second.
+		// sidecar what is not in the copy yet; they report that they could not. Another process on
+		// the machine has the socket's name: a killed sidecar keeps it until its last call into the
+		// destination returns. ullage retries each second.
 		s.log.Warn("listening for readers of the durable copy failed", "address", addr, "error", err,
 			"hint", "until a retry succeeds, 'ullage check' and 'ullage logs --gaps' cannot ask this sidecar what is not in the copy yet")
 		l.work.Go(func() { s.retryLocally(addr) })

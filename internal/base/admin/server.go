@@ -45,7 +45,7 @@ type Answers struct {
 type Server struct {
 	http     *http.Server
 	listener net.Listener // nil when the listener is off, or its address is taken
-	taken    string       // the address while another process has it; otherwise empty
+	taken    string       // the address if another process had it when New was called; otherwise empty
 	most     int          // the most open connections
 	log      *slog.Logger
 	stopper  *web.Stopper

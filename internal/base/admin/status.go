@@ -149,8 +149,8 @@ type Lines struct {
 	Read      Volume `json:"read"`
 	Persisted Volume `json:"persisted"`
 
-	// Dropped counts the lines dropped to keep headroom. Dropping says why
-	// lines are being dropped now: "discard" or "drop". Empty: none are being
+	// Dropped counts the lines dropped to keep headroom. Dropping says which lines are being dropped
+	// now: "discard": lines below the keep level; "drop": lines of any level. Empty: none are being
 	// dropped.
 	Dropped  Volume `json:"dropped"`
 	Dropping string `json:"dropping,omitempty"`

@@ -156,8 +156,8 @@ func (e Env) Fail(name string, err error) int {
 	return Failure
 }
 
-// reason returns the text of err. An interruption by a signal and a path that does not exist
-// are worded the same, whichever call returned the error.
+// reason returns the text of err. An interruption by a signal, a missing path and a path that is
+// not a directory each have one wording, whichever call returned the error.
 func reason(err error) string {
 	text := err.Error()
 	var at *fs.PathError
