@@ -30,8 +30,8 @@ const lockBytes int64 = 32
 // Former is how the last owner of a source ended.
 type Former string
 
-// How the last owner may have ended. FormerStopped means that the owner called Close, even if a
-// signal had ended it and its drain was not complete.
+// How the last owner may have ended. FormerStopped means that the owner called Close, even if it
+// did so because of a signal and its drain was not complete.
 const (
 	NoFormer      Former = "first-start" // there has been no owner since the tmpfs was created
 	FormerStopped Former = "clean-stop"
@@ -52,7 +52,7 @@ type Claimant struct {
 	beat   time.Time     // the owner's last sign of life, by the owner's clock
 	looked time.Time     // when Claim last looked for a sign of life
 	silent time.Duration // how long Claim has seen no sign of life
-	waited time.Duration // how long Claim has been called, with or without signs of life
+	waited time.Duration // how long Claim has been called repeatedly, with or without signs of life
 }
 
 // Claim makes this process the owner of the source to which the state directory dir belongs. It does not
@@ -65,8 +65,8 @@ type Claimant struct {
 //
 //	the holder is dying, or gives no sign of life for ownerPatience and is not stopped   no
 //	its executable is seen, and has another name                                         no
-//	it is this one                                                                       yes
-//	it is not seen, or is another file with that name                                    for strangerPatience
+//	its executable is that of this process                                               yes
+//	its executable is not seen, or is another file with our name                         for strangerPatience
 //
 // If the lock is not valid, Claim locks another byte.
 func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
@@ -201,10 +201,10 @@ func lock(f *os.File) error {
 type Owner struct {
 	Ousted   string // the process that held a lock without owning the source, and why; empty: none
 	Unlocked error  // why there is no lock to keep a second sidecar out; nil: there is one
-	Former   Former // empty: Unlocked
+	Former   Former // empty if Unlocked is not nil
 
 	dir  *os.File
-	file *os.File // nil: Unlocked
+	file *os.File // nil if no lock is held
 }
 
 // Beat gives a sign of life. It needs no memory on the tmpfs.
@@ -231,8 +231,8 @@ func (o *Owner) Named() bool {
 		ours.Dev == named.Dev && ours.Ino == named.Ino
 }
 
-// Close releases the lock. It keeps the file: without a lock, the file's time only shows
-// that its owner has stopped.
+// Close releases the lock. It leaves the file in place: without a lock, the file keeps no sidecar
+// out, and its time tells the next owner that this one has stopped.
 func (o *Owner) Close() {
 	if o.file != nil {
 		o.date(stopped)

@@ -16,9 +16,9 @@ import (
 // golang.org/x/net/netutil) has the same bound, but there, clients that hold their connections
 // lock out all others. A kubelet's probe would wait in the kernel's queue after thousands of
 // clients, each of which stays as long as the server's deadlines allow, and then time out. This
-// listener always accepts a new connection. An idle connection is closed only after every other
-// connection has arrived or received data later. A probe survives, because it sends its request
-// at once.
+// listener always accepts a new connection. To make room, it closes a connection only
+// if every other open connection has arrived or received data more recently. A probe survives,
+// because it sends its request at once.
 func Limit(l net.Listener, most int) net.Listener {
 	return &listener{Listener: l, most: most}
 }

@@ -25,8 +25,8 @@ const (
 
 	// InjectedLabel is "true" on a pod that has sidecars, so that the selectors of kubectl, of a
 	// NetworkPolicy and of a scrape job can find such pods. Labels and annotations are separate
-	// maps: the label and the annotation with the name injected say the same, each in the form that
-	// its map allows.
+	// maps, so this label and [InjectedAnnotation] can share a name. Each says, in the form that its
+	// map allows, whether the pod has sidecars.
 	InjectedLabel = Prefix + "injected"
 )
 

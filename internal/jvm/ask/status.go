@@ -14,7 +14,7 @@ type Status struct {
 	Image    string   `json:"image,omitempty"`
 	Dest     string   `json:"dest,omitempty"`
 	JVMs     []JVM    `json:"jvms,omitempty"`
-	Adds     string   `json:"adds,omitempty"` // what is added to the pod's requests, for people
+	Adds     string   `json:"adds,omitempty"` // human-readable: what the sidecars add to the pod's resource requests
 	Warnings []string `json:"warnings,omitempty"`
 
 	// Refused is why the pod has no sidecar, and Errors has the details. If empty, the pod was

@@ -17,7 +17,7 @@ type Trigger struct {
 	// pause raises.
 	Pause time.Duration
 
-	IOStall bool // a pause, or the rest of a safepoint around its pauses, waited for something other than a CPU
+	IOStall bool // a pause, or a safepoint outside its pauses, waited for something other than a CPU
 	Dropped bool // the JVM dropped lines of its log (-Xlog:async)
 	Warning bool // a line of level warning or error was written
 }

@@ -18,8 +18,8 @@ type Description struct {
 	Flags     string // as mark.Flags returns them
 }
 
-// maxDescribed bounds each text of a Description in bytes, and maxFlags bounds its Flags. The flags of the injector
-// come first; the flags that say what the JVM does when its heap is full may follow.
+// maxDescribed bounds each text of a Description in bytes, and maxFlags bounds its Flags. maxFlags leaves room for the
+// flags of the injector, which come first, and for flags that say what the JVM does when its heap is full.
 const (
 	maxDescribed = 128
 	maxFlags     = 1024

@@ -83,8 +83,8 @@ func KindOf(err error) Kind {
 // of the caller's context.
 var errOverdue = errors.New("the command took too long")
 
-// classify turns a cause into an *Error. If the caller's own context has ended, that end is
-// reported as the cause of any other failure.
+// classify turns a cause into an *Error. An *Error in the chain of err is returned as it is.
+// Otherwise, if the caller's own context has ended, classify reports that end instead of err.
 func classify(ctx context.Context, j JVM, err error) error {
 	var e *Error
 	if errors.As(err, &e) {

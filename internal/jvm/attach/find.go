@@ -106,8 +106,8 @@ func (c *Client) explainNone(f *finding) {
 	}
 }
 
-// preferred sorts candidates: known JVMs first, then running JVMs, and last, however new,
-// sockets on which another user's process listens.
+// preferred sorts candidates: known JVMs first, then running JVMs, and last the other sockets,
+// however new, on which another user's process may listen.
 func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]bool) []JVM {
 	var first, running, rest []JVM
 	for _, j := range jvms {

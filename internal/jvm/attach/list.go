@@ -68,7 +68,7 @@ func OnNoDisk(file string) bool {
 //	#<n>: <name> all=<level>(,<tags>[*]=<level>)* (none|<decorator>(,<decorator>)*)[ <k=v,...>][ (reconfigured)]
 //
 // If an output does not have exactly that form, it is returned with Err and with its readable parts. For any
-// other output, [Configure] can make a command unless that would be too long. ParseList itself fails only if
+// other output, [Configure] can make a command unless the command would be too long. ParseList itself fails only if
 // there is no section "Log output configuration:" that begins with an output, or if the limits are exceeded.
 func ParseList(text string) ([]Output, error) {
 	if len(text) > maxList {

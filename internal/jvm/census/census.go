@@ -169,8 +169,8 @@ func (r *Census) Adopted() {
 	r.again = true
 }
 
-// askAgain makes the next look ask JVMs that wrote nothing to the source again, if one of them now
-// writes there.
+// askAgain reports whether [Census.Adopted] has been called since the last askAgain. If so, the
+// next look again asks all JVMs that are not known to write to the source.
 func (r *Census) askAgain() (again bool) {
 	r.mu.Lock()
 	again, r.again = r.again, false

@@ -28,7 +28,7 @@ func NewCommand(cfg outputs.Config) *Command {
 	return &Command{cfg: cfg, store: &store{source: cfg.Source}}
 }
 
-// ErrNoOwner reports that no `ullage run` answers, so that no process would end a raise.
+// ErrNoOwner reports that no `ullage run` answers. Without one, no process would end a raise.
 var ErrNoOwner = errors.New("no 'ullage run' answers for the source: start one, without --attach off")
 
 // startPatience is how long a Command waits for an `ullage run` that has just been started
@@ -95,8 +95,8 @@ func (c *Command) Set(ctx context.Context, raise ask.Raise) ([]plan.Change, time
 }
 
 // checkStream returns an error if every JVM lists its outputs and no stream of a shipped output
-// matches. A raise of other streams begins with the restore of every JVM, so a typo would otherwise
-// end the raise in effect and begin it again. If a JVM cannot be listed, checkStream returns nil:
+// matches. A raise of different streams first restores every JVM, so without this check, a typo would
+// end the raise in effect and then begin it again. If a JVM cannot be listed, checkStream returns nil:
 // the raise then reports the reason.
 func (c *Command) checkStream(ctx context.Context, stream string) error {
 	if stream == "" {

@@ -17,9 +17,9 @@
 //
 //   - A lock that the application holds does not stop an Owner: after lockPatience, it continues
 //     without the lock and without a socket.
-//   - A [Request] is one line of at most 4 KiB. It can ask for list, set, reset, rotate and
-//     save, with a selection that is parsed: nothing else reaches a JVM. Few connections are
-//     served at a time, each with deadlines.
+//   - A [Request] is one line of at most 4 KiB. It can ask only for list, set, reset,
+//     rotate or save. Selections and levels in it are parsed, and none of its other text
+//     reaches a JVM. Few connections are served at a time, each with deadlines.
 //   - At most 4 MiB of a [Reply] are read, with a deadline, and they are only displayed. The
 //     client opens the socket without following a link, and connects through its descriptor.
 package control

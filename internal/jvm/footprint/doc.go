@@ -1,6 +1,6 @@
 // Package footprint estimates the most memory that a container with a JVM can take, judging by what
-// its pod shows. If that exceeds the container's limit, it says what to write instead. The injector
-// uses the estimate for its warnings, and the doctor shows it.
+// its pod shows. If the estimate exceeds the container's limit, the package says what to write instead.
+// The injector uses the estimate for its warnings, and the doctor shows it.
 //
 //	heap  +  tmpfs of the log  +  reserve  <  limit
 //

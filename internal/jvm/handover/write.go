@@ -101,8 +101,8 @@ func changes(name string) bool {
 
 // send sends what a file has grown by. If a file does not begin with what the reader has, a restart
 // of the sidecar or a disk error has cut it, and send sends all of it. If such a file has since
-// become longer than before, only a look that reads all of it can tell: the last look, and the
-// first look after a reconnection.
+// grown past its former size, the size does not show the cut. Only looks that reread the file do:
+// the last look, and the first look after a reconnection.
 func (s *sender) send(name string, last bool) error {
 	f, err := s.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,10 +17,10 @@ import (
 
 const (
 	maxStreams = 32              // streams that are followed at a time
-	calmTime   = time.Minute     // a stream is calm after so long without a line
-	settleTime = time.Second     // after so long without a line, no line is expected to continue the last event
+	calmTime   = time.Minute     // after this time without a line, a stream is calm
+	settleTime = time.Second     // after this time without a line, the last event is expected to be complete
 	ratioTime  = time.Second     // how often the overhead is updated
-	maxBehind  = 2 * time.Minute // the age up to which a stop is judged by samples
+	maxBehind  = 2 * time.Minute // a stop that ended longer ago is judged without samples
 )
 
 // Insight reads the lines of all streams. Only Run, Recent and Heap may be called from

@@ -76,7 +76,7 @@ type sampler struct {
 	processes []process
 	set       int
 	found     time.Time
-	appeared  atomic.Bool // a JVM that may have appeared after the lookup at found had a stop; any goroutine may set this
+	appeared  atomic.Bool // since the last lookup, a JVM that may be new has had a stop; any goroutine may set this
 
 	dest   string // the directory of the destination; empty: no destination
 	number string // the number of its device; empty: not known

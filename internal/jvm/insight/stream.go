@@ -100,7 +100,7 @@ func (s *stream) paused(p *pause.GCPause) {
 
 // generational lists the collectors that leave garbage in the old generation, except in a full
 // collection. All collections of the other collectors are treated as whole: they collect the whole
-// heap, or their JVMs may end without a full collection.
+// heap, or a JVM whose heap is full may end without a full collection.
 var generational = []pause.Collector{pause.Serial, pause.Parallel, pause.G1}
 
 // heap records the sizes of the heap after a collection.

@@ -36,8 +36,8 @@ func newJob(r control.Request) *job {
 // fail answers a job with an error.
 func (j *job) fail(err error) { j.answer <- control.Failed(err) }
 
-// jobs holds the jobs of a Loop. Only the goroutine of the Loop uses it. The exceptions are the
-// channels and the mutex looking: goroutines that answer requests use them too.
+// jobs holds the jobs of a Loop. Only the goroutine of the Loop uses it, except for the channels and
+// the field looking, which goroutines that answer requests use too.
 type jobs struct {
 	plan   *plan.Plan
 	runner *runner

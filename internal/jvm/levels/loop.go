@@ -59,7 +59,7 @@ type Loop struct {
 	search attach.Search // of JVMs to adopt
 
 	alarm *trigger.Alarm // a firing that has not become a raise yet
-	next  time.Time      // when the next update is due without a change
+	next  time.Time      // when the next update is due if nothing changes before
 	until time.Time      // the end of the raise that the last update found in effect; zero: none
 
 	mu    sync.Mutex
@@ -190,7 +190,7 @@ func (l *Loop) turn(ctx context.Context) {
 }
 
 // between returns how long the Loop waits between two checks. next is when the next update is due
-// without a change.
+// if nothing changes before.
 func between(now, next time.Time) time.Duration {
 	if next.Sub(now) > time.Minute {
 		return idleInterval // nothing is raised, and the lock is held

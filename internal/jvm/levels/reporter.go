@@ -19,7 +19,7 @@ const (
 	maxWarns   = 30 // log lines a minute
 	warnPeriod = time.Minute
 
-	// maxQuoted bounds one error. A refusal includes HotSpot's suggestions.
+	// maxQuoted bounds the logged text of one error, in bytes. A refusal includes HotSpot's suggestions.
 	maxQuoted = 2048
 )
 
