@@ -4,6 +4,6 @@
 //   - inject: creates the patch for a pod; it checks settings with the sidecar's own code
 //   - webhook: the server that answers admission reviews
 //   - certs: the certificate of that server
-//   - names: which names Kubernetes accepts, and how much foreign text is shown
+//   - names: which names Kubernetes accepts, and how much untrusted text is shown
 //   - kubeapi: the few requests to the API server, for certificates and Events
 package kube

@@ -5,6 +5,6 @@
 //   - loggers: which loggers of an application are raised, and to which levels
 //   - pause: pauses, collections and stops, read from lines
 //   - cut: where lines begin and end
-//   - mark: events around a log, as lines
+//   - mark: lines that record events around a log, such as the start of a JVM
 //   - naming: the stream of a file and the kind of its content, by its name
 package line

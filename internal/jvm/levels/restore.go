@@ -21,7 +21,7 @@ func Restore(ctx context.Context, cfg outputs.Config) ([]plan.Change, error) {
 	all, reg := DefaultConfig(), prometheus.NewRegistry()
 	all.Config = cfg
 	l := New(all, trigger.New(trigger.DefaultConfig(), nil, reg), Outlets{}, reg, slog.New(slog.DiscardHandler))
-	l.notes.unknown = true // so that an annotation's raise that ends here is not begun again
+	l.notes.unknown = true // keeps the ended raise of an annotation, so that no later process begins it again
 	l.memory.load(time.Now())
 	if s := l.plan.State; len(s.JVMs)+len(s.Adopted) == 0 {
 		return nil, control.ErrNoOwner

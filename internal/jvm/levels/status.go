@@ -23,7 +23,7 @@ type Status struct {
 	Armed      bool
 	Disarmed   string         // why the trigger is not armed; may be empty for a moment
 	Never      string         // why the trigger, or one of its conditions, can never be met; empty: no known reason
-	Missed     int64          // lines that met a condition while the trigger was not armed
+	Missed     int64          // lines and stops that met a condition while the trigger was not armed
 	Quiet      time.Time      // the earliest time at which the trigger may be armed
 	Off        bool           // levels are not changed at all: --attach is off
 	Reconciled time.Time      // when all JVMs last had the wanted selection

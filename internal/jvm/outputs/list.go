@@ -15,8 +15,8 @@ const MaxStale = 16
 // Listed is the log configuration of one JVM.
 type Listed struct {
 	PID     int
-	JVM     attach.Description // only in a list; a field that the JVM did not report is empty
-	Stale   bool               // only in a list: no process listens on the socket, which a killed JVM left behind
+	JVM     attach.Description // empty in a result of RotateAll; a field that the JVM did not report is empty
+	Stale   bool               // no process listens on the socket, which a killed JVM left; false after RotateAll
 	Outputs []ListedOutput     // none if Stale
 }
 

@@ -109,7 +109,7 @@ func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Sel
 	return nil
 }
 
-// send sends a JVM the command that made makes for an output and a selection.
+// send builds a command by calling made with an output and a selection. It sends the command to a JVM.
 func (d Talk) send(ctx context.Context, j attach.JVM, made func(attach.Output, ask.Selection) (attach.Command, error), o attach.Output, what ask.Selection) error {
 	cmd, err := made(o, what)
 	if err != nil {

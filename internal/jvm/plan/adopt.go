@@ -52,7 +52,7 @@ type Adoption struct {
 
 	want  ask.Selection // zero: no JVM is to be adopted
 	known bool          // want is known; as long as it is unknown, the JVMs keep their outputs
-	over  ask.Selection // the wanted selection whose adoption a command has ended; zero: no command has
+	over  ask.Selection // a command has ended the adoption with this wanted selection; zero: no command has
 	by    string        // the process that asked for the end
 
 	settled  map[string]bool    // by JVM ID: the JVM needs no output, or cannot have one

@@ -4,9 +4,9 @@
 // # Wanted and actual
 //
 // A raise is a selection that a trigger, an annotation, or a person at a terminal wants for a
-// while. While several are in effect, the last kind in this list wins. The end of a raise is a
-// point in time, so no restart prolongs it. The end of a trigger's raise is fixed when the first
-// JVM has accepted the raise, or should have.
+// while. A person's raise overrides an annotation's, which overrides a trigger's. The end of a
+// raise is a point in time, so no restart prolongs it. The end of a trigger's raise is fixed when
+// the first JVM has accepted the raise, or should have.
 //
 // A [State] has the raises and, for each JVM that was changed, a [Baseline]: the configuration that
 // its outputs had before. A [Plan] makes a [Task] for each JVM that differs from the [Goal]. The
@@ -18,8 +18,8 @@
 //	restore  configure own, list, forget the baseline
 //
 // A raise changes the streams that it names, or all outputs whose lines show their level. A
-// baseline covers the outputs that one raise has chosen. So a raise of other streams begins with a
-// restore, followed by a new baseline.
+// baseline covers the outputs that one raise has chosen. So a raise of other streams first restores
+// the JVM and then reads a new baseline.
 //
 // # Adopted JVMs
 //

@@ -17,7 +17,7 @@ type JVM struct {
 	Kind    attach.Kind // the kind of Error
 }
 
-// maxError bounds one error. A refusal includes HotSpot's suggestions.
+// maxError bounds the text of one error. It is large because a refusal includes HotSpot's suggestions.
 const maxError = 2048
 
 // JVMs returns the JVMs that the last search found. While there is nothing to do, no search

@@ -15,7 +15,7 @@ import (
 // last attempt to change it. Only one goroutine may use it; it starts none.
 type Plan struct {
 	State    *State
-	Draining bool // every JVM is to have its own level
+	Draining bool // every JVM is to return to its own selection
 
 	ships func(attach.JVM, attach.Output) bool
 	log   *slog.Logger

@@ -40,7 +40,7 @@ type Task struct {
 // due. It leaves out JVMs that are busy with a task or whose task has just failed.
 func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed map[string]bool) []*Task {
 	var tasks []*Task
-	attempts := map[string]attempt{} // without the attempts at JVMs that have ended
+	attempts := map[string]attempt{} // the attempts for this goal at the JVMs found now
 	for _, j := range p.found.JVMs {
 		a, tried := p.attempts[j.ID]
 		if tried = tried && a.wanted.same(want); tried {
@@ -61,8 +61,8 @@ func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed
 		t := &Task{JVM: j, Want: want.Selection, from: want.from, Goal: want}
 		switch {
 		case moved:
-			// A raise of other streams begins with the JVM's own level. Otherwise, outputs that are
-			// not in the new baseline would stay raised.
+			// A raise of other streams first restores the JVM's own selection. Otherwise, outputs
+			// that are not in the new baseline would stay raised.
 			t.Want, t.from = ask.Selection{}, ""
 		case tried && a.refusal != nil:
 			if b == nil || !b.Unsure {
@@ -157,10 +157,10 @@ func (p *Plan) Record(t *Task, now time.Time) {
 const TrailTime = 2 * time.Second
 
 // keepBaseline keeps a baseline that was just read. A JVM that has created its socket again has a
-// new ID and looks like a new JVM. The selection that it lists is then the raised one; its baseline
-// was saved under the old ID, for the same or for other streams. A JVM that was started since the
-// raise lists no output as reconfigured. If the raise chooses outputs of that JVM, its predecessor
-// is forgotten.
+// new ID and looks like a new JVM, but it lists the raised selection. keepBaseline then moves its
+// saved baseline, for the same or for other streams, from the old ID to the new one. A JVM that was
+// started since the raise lists no output as reconfigured. If the raise chooses outputs of that JVM,
+// its predecessor with the same process ID is forgotten.
 func (p *Plan) keepBaseline(t *Task) {
 	var is *Baseline
 	if t.Chosen != nil {

@@ -29,7 +29,7 @@ type Set struct {
 // raising is the trigger that raises log levels.
 type raising struct {
 	ask.Trigger
-	armed bool // a line that meets a condition fires; if false, it is counted as missed
+	armed bool // a line or stop that meets a condition fires; if false, it is counted as missed
 }
 
 // Alarm is one firing of a trigger.
@@ -55,7 +55,7 @@ func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *S
 	return s
 }
 
-// Missed returns how many lines met a condition while the trigger was not armed.
+// Missed returns how many lines and stops met a condition while the trigger was not armed.
 func (s *Set) Missed() int64 { return admin.SamplesOf(s.missed).Sum() }
 
 // Saves reports whether there is a trigger that saves.
@@ -129,7 +129,7 @@ func (s *Set) Arm(t ask.Trigger, armed bool) {
 	}
 }
 
-// Armed reports whether the next line that meets a condition raises. It is safe for concurrent use.
+// Armed reports whether the next line or stop that meets a condition raises. It is safe for concurrent use.
 func (s *Set) Armed() bool {
 	r := s.raising.Load()
 	return r != nil && r.armed

@@ -25,8 +25,8 @@
 //	retire      B         B                    after a third of the new certificate's life
 //
 // In each step, a replica first writes the Secret, then the caBundle, and only then serves the
-// certificate. A replica serves a new certificate only if the caBundle that this replica saw or
-// wrote holds the certificate's CA.
+// certificate. A replica whose certificate is still valid serves a new one only if the caBundle that
+// this replica saw or wrote holds the new certificate's CA.
 //
 // What would break in another order:
 //
@@ -52,7 +52,7 @@
 //
 // If the Secret is unusable, a replica writes the certificate that it still serves, with the
 // certificate's CA, and puts a new CA in front. The other replicas continue from that Secret.
-// Emptying the Secret therefore does not distrust a CA: to distrust a CA at once, stop all
+// Emptying the Secret therefore does not end the trust in a CA: to end it at once, stop all
 // replicas, empty the Secret, and start them.
 //
 // # The Kubernetes API

@@ -38,11 +38,11 @@
 // # What is left as it is
 //
 // The patch appends to lists, and adds missing members and lists. It replaces only two kinds of value, each
-// after an operation that tests the old value. One is the memory limit of a JVM's container, if
-// ullage.dev/raise-memory-limit asks for that. The other is the value of JDK_JAVA_OPTIONS (or of the variable
-// that ullage.dev/options-variable names): a second variable of the same name would work, but server-side
-// apply may drop either variable. The patch never writes back a whole object that was read, so fields that
-// are newer than our API types stay.
+// after an operation that tests the old value. One is the memory limit of a JVM's container, and a request
+// equal to it, if ullage.dev/raise-memory-limit asks for that. The other is the value of JDK_JAVA_OPTIONS
+// (or of the variable that ullage.dev/options-variable names): a second variable of the same name would
+// work, but server-side apply may drop either variable. The patch never writes back a whole object that was
+// read, so fields that are newer than our API types stay.
 //
 // A sidecar is appended to the init containers. The pod's own init containers
 // end before the sidecar starts, so the sidecar does nothing for a JVM among them.

@@ -225,7 +225,7 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 }
 
 // Begins reports whether a line that is not UL may be taken for the first line of a record.
-// The further lines of a record must not look like a first line.
+// Package ring indents each further line of a record for which that is true.
 func Begins(line []byte) bool {
 	var at stamp
 	_, ok := parse(line, nil, &at)

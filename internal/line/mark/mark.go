@@ -72,9 +72,10 @@ const (
 	JVMStalled Kind = "jvm-stalled"
 
 	// What the log of a JVM showed from `since` until `until`, about ten minutes. `stops` counts its
-	// stops by length, and goes on in `stops2` and so on. `--marks` lists it only with `--json`. `ullage report --compare` reads these marks from a bucket instead of the log.
-	// Details: stream, since, until, span, stopped, longest, reaching, allocated, allocating, heap,
-	// full, suspected, lost, run, mixed, stops.
+	// stops by length, and goes on in `stops2` and so on. `--marks` lists it only with `--json`. `ullage
+	// report --compare` reads these marks from a bucket instead of the log. Details: stream, since,
+	// until, span, stopped, longest, reaching, allocated, allocating, heap, full, suspected, lost, run,
+	// mixed, stops.
 	JVMFigures Kind = "jvm-figures"
 
 	// Withheld lines are persisted after all: see [hindsight](hindsight.md). Details: cause, why,

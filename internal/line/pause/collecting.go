@@ -17,7 +17,7 @@ type progress struct {
 	cycle    bool // it has concurrent parts
 	during   int64
 	promoted int64
-	seen     bool // promoted was read or, with ZGC, during
+	seen     bool // promoted has been read or, with ZGC, during has been
 }
 
 // takeGC handles an event with the number of a collection.

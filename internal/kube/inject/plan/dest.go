@@ -53,9 +53,9 @@ func ownDest(p *pod.Pod, w *wish.Wishes, n *notes) string {
 	return own
 }
 
-// destMount returns the mount of the directory that the sidecar of j uses. In a claim or in a volume that the pod names,
-// the path of the directory is the pod's namespace and name, so that two pods never share a directory. If there are
-// several sidecars, each has its own directory, named after its JVM's container.
+// destMount returns the mount of the directory that the sidecar of j uses. In a claim or in a volume that the pod
+// names, the path of the directory is the pod's namespace and name, so that two pods never share a directory. If there
+// are several sidecars, each has its own directory, named after its JVM's container.
 func destMount(volume string, w *wish.Wishes, j *jvm, several bool) corev1.VolumeMount {
 	m := corev1.VolumeMount{Name: volume, MountPath: destDir}
 	if w.Dest.Shared() {

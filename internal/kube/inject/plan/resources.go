@@ -20,9 +20,9 @@ var (
 )
 
 // resourcesOf returns the resources of each sidecar, and what all sidecars add to the pod. The resources of a sidecar
-// preserve three properties that the pod may have: a ResourceQuota for CPU limits admits it, its QoS class is Guaranteed,
-// and its own containers may use all their ephemeral storage. If the pod has pod-level resources, a sidecar gets none: the
-// sum of the containers' requests must not exceed the pod's.
+// preserve three properties that the pod may have: a ResourceQuota for CPU limits admits it, its QoS class is
+// Guaranteed, and its own containers may use all their ephemeral storage. If the pod has pod-level resources, a sidecar
+// gets none: the sum of the containers' requests must not exceed the pod's.
 func resourcesOf(p *pod.Pod, w *wish.Wishes, sidecars int, n *notes) (r corev1.ResourceRequirements, adds string) {
 	if p.HasWhole() {
 		return r, ""
@@ -74,9 +74,9 @@ func guarantee(r *corev1.ResourceRequirements, most corev1.ResourceList, n *note
 	}
 }
 
-// storage requests the disk space that the durable copy may take, so that the
-// scheduler finds a node with that much. If limited, a container of the pod has a
-// limit of disk space, and the same amount becomes the sidecar's limit: the kubelet
+// storage requests onDisk, the disk space that the durable copy may take, so that the
+// scheduler finds a node with that much. limited means that a container of the pod has a
+// limit of disk space. A sidecar without a limit then gets one of at least onDisk: the kubelet
 // evicts a pod whose emptyDirs take more than the sum of its containers' limits.
 func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
 	limit, given := r.Limits[corev1.ResourceEphemeralStorage]

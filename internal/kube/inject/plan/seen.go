@@ -12,8 +12,8 @@ import (
 	"github.com/ullage/ullage/internal/kube/inject/pod"
 )
 
-// inTmp matches a path below /tmp in a text. A file that is only written there is no reason for a
-// warning: written matches the options and redirections that write a file but do not read one.
+// inTmp matches a path below /tmp in a text. The pattern written matches the options and redirections
+// that write a file but do not read one: such a file is no reason for a warning.
 var (
 	inTmp   = regexp.MustCompile(`(?:^|[\s=:,@'"(])(/tmp/[^\s'":,;)]+)`)
 	written = regexp.MustCompile(`(?:HeapDumpPath|ErrorFile|FlightRecorder\S*filename|java\.io\.tmpdir)=\S*|-Xlog\S*|-Xloggc:\S*|>>?\s*/tmp/\S*`)

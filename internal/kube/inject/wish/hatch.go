@@ -18,13 +18,13 @@ import (
 	"github.com/ullage/ullage/internal/sink/address"
 )
 
-// Bounds of env and container-patch.
+// Bounds of the settings env and container-patch.
 const (
 	maxVariables = 32
 	maxHatch     = 4 << 10 // bytes of a value
 )
 
-// Hatch is what env and container-patch add to the sidecars of a pod.
+// Hatch is what the settings env and container-patch add to the sidecars of a pod.
 type Hatch struct {
 	variables map[string]string
 	patches   []map[string]any // of the container, first the default and then the pod's
@@ -161,8 +161,8 @@ func parsePatch(text string) (map[string]any, error) {
 	return patch, err
 }
 
-// Apply adds the variables to the container of a sidecar, applies the patches, and returns the result. A pod can't change
-// a variable that the sidecar already has.
+// Apply adds the variables to the container of a sidecar, applies the patches, and returns the result. A pod can't
+// change a variable that the sidecar already has.
 func (h Hatch) Apply(c corev1.Container) corev1.Container {
 	for _, name := range slices.Sorted(maps.Keys(h.variables)) {
 		if !slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {
