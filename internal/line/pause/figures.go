@@ -66,7 +66,7 @@ func (f *Figures) Fields() []string {
 		if d == 0 {
 			return ""
 		}
-		return strings.Replace(d.String(), "µ", "u", 1) // a value in ASCII has no quotes
+		return strings.Replace(d.String(), "µ", "u", 1) // a mark quotes a value that is not ASCII
 	}
 	number := func(n uint64) string {
 		if n == 0 {

@@ -34,7 +34,7 @@ type jdk8 struct {
 	begun     int       // pauses that have begun
 	aborted   bool      // the concurrent cycle of G1 was given up
 	collector Collector // the last collector that was seen
-	version   string    // of the JVM of the next events; empty: none was seen
+	version   string    // of the JVM, until the next event passes it on; empty: there is none to pass on
 }
 
 // oldEvent is an event without a collection number, with the collection that it belongs to.
@@ -237,8 +237,8 @@ func (o *jdk8) sizes(text []byte) int {
 	return n
 }
 
-// isHistogramRow reports whether a line in a pause is a row of a class histogram: "   1:  4000  400000  [C". No bracket
-// closes the bracket in the name of an array.
+// isHistogramRow reports whether a line in a pause is a row of a class histogram: "   1:  4000  400000  [C". The
+// bracket in [C, the name of an array, is never closed.
 func isHistogramRow(text []byte) bool {
 	for _, after := range []byte{':', ' ', ' '} {
 		text = bytes.TrimLeft(text, " ")

@@ -169,7 +169,7 @@ func operationOf(name []byte) string {
 	return Other
 }
 
-// name is a name in the log, as a string that is allocated once; beyond a bound, text is [Other].
+// name is an interned name from the log. Once maxInterned names are held, text is [Other] for any new name.
 // action and cause are valid only for the name of a collection, and operation only for the name
 // of a VM operation.
 type name struct{ text, action, cause, operation string }

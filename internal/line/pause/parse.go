@@ -148,9 +148,9 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	return "", false
 }
 
-// decorated reports whether the line is the first of a record with this message and its tags,
-// if the line has any, begin with the given tag. A lone word may also be the hostname, so it
-// does not rule out the event.
+// decorated reports whether the line is the first of a record with this message and with tags
+// that begin with the given tag. A line without tags also passes, unless the tag is initTag. A
+// lone word may be the hostname, so it is not treated as tags.
 func decorated(r *ul.Record, message []byte, tag string) bool {
 	if len(r.Message) != len(message) || r.Kind == ul.Continuation {
 		return false

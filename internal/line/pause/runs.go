@@ -15,7 +15,7 @@ type runs struct {
 	highest time.Duration // uptime in this run
 	before  time.Duration // ... and in the previous run
 	last    time.Duration // uptime of the last event
-	passed  time.Duration // uptime of the event before the one whose uptime passed the end of the previous run; -1: no uptime has
+	passed  time.Duration // uptime of the last event before the uptimes passed the end of the previous run; -1: not yet
 	fell    bool          // a collection number repeated, in a log without uptimes
 	wentOn  bool          // ... and a higher number than ever followed
 	swaps   int           // consecutive runs that each seem to continue the last run but one

@@ -29,8 +29,8 @@ func (p *Parser) Parse(line []byte) *Record {
 	return &p.record
 }
 
-// fixed reports whether a line whose fields have the shapes of the prefix also has the record's
-// decorators. The decorator of milliseconds also depends on the value, and without a level the
+// fixed reports whether every line whose fields have the shapes of the prefix must have the
+// record's decorators. The decorator of milliseconds also depends on the value, and without a level the
 // kind of the line also depends on the message.
 func (p *Parser) fixed() bool {
 	for _, f := range p.prefix.fields[:p.prefix.n] {

@@ -10,7 +10,7 @@ const (
 // A field is the text between two brackets, without padding.
 type field struct {
 	start, end uint16
-	decorator  Decorator // its decorator in the record, or 0
+	decorator  Decorator // the decorator that the field was recognized as, or 0
 	shape      shape
 }
 

@@ -20,8 +20,8 @@ const (
 	nameShape // can only be a hostname
 )
 
-// TimeLayout is the layout of the decoration time, as in package [time]. Times in marks and in our own texts for
-// people have it too.
+// TimeLayout is the layout of the time decoration, in the form that package [time] uses. Times in marks and in our
+// own human-readable texts have it too.
 const TimeLayout = "2006-01-02T15:04:05.000-0700"
 
 const timeForm = "0000-00-00T00:00:00.000+0000"

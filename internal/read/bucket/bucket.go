@@ -138,9 +138,9 @@ var ErrMarks = errors.New("no marks, or too many")
 // maxMarks bounds the marks of a pod, in bytes of the bucket: a day has some 100 KiB.
 const maxMarks = 8 << 20
 
-// FetchMarks is like [Fetch], but writes only marks: all marks of the window, and some from the time around it. For
-// the directory of each container that has a JVM's log, logs says when two segments were begun: the first and the last
-// of the logs' segments that may have lines of the window.
+// FetchMarks is like [Fetch], but writes only marks: all marks of the window, and some from the time around it. logs
+// maps the directory of each container with a JVM's log to two times. They are when the first and the last of the
+// logs' segments that may have lines of the window were begun.
 func FetchMarks(ctx context.Context, text string, window clock.Window, dir string) (containers []string, logs map[string]clock.Window, err error) {
 	r, err := s3.OpenBucket(text)
 	if err != nil {
@@ -213,8 +213,8 @@ func size(ctx context.Context, r *s3.Reader, window clock.Window) (sum int64, er
 	return sum, nil
 }
 
-// expects reports whether a segment is expected to be fetched, given the object before it. The first segment of a stream
-// that was begun after the window is still fetched; its dates usually show that the rest of the stream is later.
+// expects reports whether a segment is expected to be fetched, given the object before it. Of a stream's segments
+// that were begun after the window, the first is still fetched: its dates usually show that the rest is later.
 func expects(before, o s3.Object, until time.Time) bool {
 	return !sameStream(before, o) || !later(before, until)
 }
@@ -267,8 +267,8 @@ func checkRoom(dir string, need int64) error {
 }
 
 // wanted lists the objects of a bucket in order, without segments all of whose lines were persisted before since. It
-// holds one object back: if the next segment begins before since, the object held back is not wanted. Of streams that
-// whole selects, all objects are wanted.
+// holds one object back: if the next segment begins before since, the object held back is not wanted. If whole
+// returns true for a stream, all of its objects are wanted.
 func wanted(ctx context.Context, r *s3.Reader, since time.Time, whole func(stream string) bool) iter.Seq2[s3.Object, error] {
 	return func(yield func(s3.Object, error) bool) {
 		var held *s3.Object // nil: none is held back

@@ -151,7 +151,7 @@ type gapObject struct {
 	Time    string              `json:"time,omitempty"` // of the first dropped line, the cut line, or the JVM's report
 	Stream  string              `json:"stream"`
 	Kind    gapKind             `json:"kind"`
-	Lines   *uint64             `json:"lines,omitempty"` // unknown for full
+	Lines   *uint64             `json:"lines,omitempty"` // absent if Kind is full: the number is unknown
 	Bytes   *uint64             `json:"bytes,omitempty"` // for dropped
 	Seconds *float64            `json:"seconds,omitempty"`
 	Discard map[ul.Level]uint64 `json:"discard,omitzero"` // lines by level, for dropped

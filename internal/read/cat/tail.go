@@ -50,10 +50,9 @@ func (c *counted) over(first bool) bool {
 	return false
 }
 
-// seekTail makes the series begin with as many of the newest segments as hold the wanted
-// number of lines, and returns how many lines they have. It doubles the number of segments
-// until there are enough lines. Anything that cannot be read is reported when it is
-// printed.
+// seekTail makes the series begin with the newest segments that together have enough wanted
+// lines. It returns how many wanted lines they have. It doubles the number of segments until
+// there are enough lines. Anything that cannot be read is reported when it is printed.
 func (s *series) seekTail(ctx context.Context) (n int, err error) {
 	segs := s.files
 	if segs == nil {

@@ -16,8 +16,7 @@ const (
 
 // advise adds the advice that the numbers support. waited is the number of suspected stops in
 // which the JVM seems to have waited for the machine. unshipped is how many of these stops are
-// in a log that no sidecar has shipped: a JVM whose log is shipped already writes it to a
-// tmpfs.
+// in a log that no sidecar has shipped: if a JVM's log is shipped, the JVM writes it to a tmpfs already.
 func advise(r *view.Report, waited, unshipped uint64) {
 	t := &r.Totals
 	add := func(text, evidence string, values ...any) {

@@ -90,7 +90,7 @@ func (e *extent) bounds() (begin, end float64) {
 
 // start returns when the JVM of the run started, on an axis of dates, or 0 if that is unknown. The
 // start follows from the uptimes. If lines have no uptimes, the start is the time of the first line,
-// but only if that line was logged at the start of the JVM: another JVM may start a second later.
+// but only if that line was logged at the start of the JVM: a later line may be near another JVM's start.
 func (e *extent) start(started bool) float64 {
 	switch first := e.first; {
 	case first.Wall.IsZero():

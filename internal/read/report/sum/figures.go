@@ -91,7 +91,7 @@ func (f *figures) show(s *Sum) {
 	stopped := 0.0
 	latest, streams := f.latest(), map[figuredKey]*times{}
 	of := func(key figuredKey) time.Time { return latest[figuredKey{stream: key.stream, dir: key.dir}] }
-	for _, key := range slices.SortedFunc(maps.Keys(f.runs), func(a, b figuredKey) int { // the stream whose heap is the latest comes last
+	for _, key := range slices.SortedFunc(maps.Keys(f.runs), func(a, b figuredKey) int { // the stream with the latest heap figure comes last
 		return cmp.Or(of(a).Compare(of(b)), cmp.Compare(a.stream, b.stream), cmp.Compare(a.dir, b.dir), cmp.Compare(a.run, b.run))
 	}) {
 		one := f.runs[key]

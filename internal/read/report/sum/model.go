@@ -26,19 +26,19 @@ const (
 // model says what share of the time collections take in a heap of another size. The cost of a collection depends on
 // the live data, and a collection takes place whenever the room is used up. So the share is
 //
-//	work without old cycles × room now / room + work of old cycles × room for promotion now / that room
+//	work without old cycles × current room / new room + work of old cycles × current promotion room / new promotion room
 //
-// The work of old cycles is the time that they took. But it is at least the work of one cycle for each time that
-// the promoted bytes fill up the room, because the hour may have had no old cycle. Work that the program asked for is
-// the same in a heap of any size. For Serial and Parallel, so is the copying of promoted objects, and the room of a
-// young collection is proportional to the heap. For other collectors, the room is the part of the heap that live data
-// leaves.
+// The work of old cycles is the time that they took. But it is never less than the work of one cycle for each time
+// that promoted bytes fill the promotion room, because the busiest hour may have had no old cycle. Work that the
+// program asked for is the same in a heap of any size. For Serial and Parallel, the work of copying promoted objects
+// does not depend on the size of the heap either, and the room of a young collection is proportional to the heap. For
+// other collectors, the room is the part of the heap that live data leaves.
 type model struct {
 	collector pause.Collector
 	live      float64 // bytes of live data, at the peak
 	average   float64 // bytes of live data, on average over all old cycles
 	capacity  float64 // bytes, on average in the busiest hour
-	peak      float64 // bytes; the largest capacity if collections found no room: a smaller heap may have none; 0: all found room
+	peak      float64 // bytes; the largest capacity if any collection found no room, as a smaller heap may have none; otherwise 0
 	old       float64 // share of the heap that is the old generation; only for Serial and Parallel
 	scaled    float64 // share of the time; work that decreases as the heap grows
 	fixed     float64 // share of the time; work that does not depend on the heap
@@ -85,7 +85,7 @@ func newModel(z *sizing, busy *spell, r *view.Run) model {
 		if !busy.advancing {
 			m.lacks = "the log does not show the old regions (-Xlog:gc*)"
 		}
-	default: // each cycle collects the whole heap, or the young cycles between old cycles cost the same
+	default: // each cycle collects the whole heap, or young and old cycles have the same room
 		m.scaled, m.cycles, m.cycle = m.scaled+m.cycles, 0, 0
 	}
 	return m
