@@ -51,9 +51,9 @@
 // Next never waits and returns each raw byte once. The Follower remembers the segment, the offset
 // in it, and the last bytes on disk before that offset. If the segment no longer has these bytes
 // there, a restart of the writer has cut it, and it may have grown again, to any size. Then the
-// Follower goes back to the newest of the last 32 ends of frames before which the segment still has
-// the same bytes, or else to the beginning of the segment, and skips as many raw bytes as it had
-// read from there. For this, it also remembers that number and the first of these bytes, for its
+// Follower goes back to the newest of the last 32 frame ends before which the segment still has the
+// same bytes, or else to the beginning of the segment. It skips as many raw bytes as it had read
+// after that place. For this, it also remembers that number and the first of these bytes, for its
 // segment and for the previous one: between two commits, a writer creates at most one segment.
 //
 // The Follower assumes that the writer appends the same bytes again, unless the first of them

@@ -73,7 +73,7 @@ type Follower struct {
 	again     repeat
 	undo      undo
 	seen      uint64 // the highest number of a segment that was begun
-	sure      bool   // a fresh reader found the damage at cur too
+	sure      bool   // damage was found at cur; if a fresh reader finds it too, it is skipped
 	stuck     bool   // cur cannot be read
 	rewound   bool   // cur was read beyond its place
 	retired   bool   // cur was deleted, and not by a restart

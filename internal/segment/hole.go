@@ -64,8 +64,8 @@ func (r *Reader) plain(at int64) ([]byte, error) {
 	return raw, nil
 }
 
-// zeros returns the offset at which the NULs that begin at raw[i] may become a hole, the offset
-// at which they end, and whether something follows them.
+// zeros examines the NULs that begin at raw[i]. It returns the offset at which a hole in them could
+// begin, the offset at which they end, and whether something follows them.
 func (r *Reader) zeros(at int64, i int, raw []byte) (from, to int64, whole bool, err error) {
 	before := []byte{'\n'}
 	from = at + int64(i)

@@ -24,14 +24,14 @@ const (
 // Owner is the process that holds the lock of a destination, according to the lock file. Fields
 // that the file lacks are zero.
 type Owner struct {
-	Host  string // for people
+	Host  string // for messages
 	PID   int    // as the process sees it
 	Place string // the boot and the process namespace to which PID belongs; empty: unknown
 }
 
 const ownerForm = "host %q, pid %d, place %q"
 
-// String names the process for people.
+// String describes the process for messages.
 func (o Owner) String() string {
 	if o.PID == 0 {
 		return "unknown process"

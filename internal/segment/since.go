@@ -35,7 +35,7 @@ func (s since) in(seg Info) int64 {
 	return s.seek.Before(named.Seq, named.Start, s.time)
 }
 
-// jumpTo moves to the offset from, where reading begins, if a frame begins or the file ends
+// jumpTo moves to p.from, where reading of the segment begins, if a frame begins or the file ends
 // there. It reports whether it has moved.
 func (p *place) jumpTo(r *Reader) bool {
 	if p.from == 0 || !r.begins(p.from) {

@@ -3,7 +3,7 @@ package report
 import "bytes"
 
 // looksLikePause reports whether a message that was not parsed as an event seems to be a pause:
-// a pause in the form of another release, one that was cut off, or one with a decimal comma.
+// a pause in the format of another JDK release, a truncated one, or one with a decimal comma.
 func looksLikePause(message []byte) bool {
 	if len(message) == 0 {
 		return false
@@ -24,9 +24,8 @@ func looksLikePause(message []byte) bool {
 	return false
 }
 
-// mayBecomePause reports whether an incomplete line may be the beginning of a stop's line: its
-// message is the beginning of a stop's message. The announcement of a pause (gc,start) is not
-// such a beginning.
+// mayBecomePause reports whether an incomplete line could turn out to be a line about a stop,
+// judging by how its message begins. It returns false for the announcement of a pause (gc,start).
 func mayBecomePause(line, message []byte) bool {
 	switch {
 	case message == nil && (len(line) == 0 || line[0] == '['):

@@ -34,8 +34,8 @@ type Stream struct {
 
 	parser  ul.Parser
 	segment string // the segment that was read last
-	begun   string // the segment whose times have been used
-	wrote   bound  // the end of that segment
+	begun   string // the segment that wrote describes
+	wrote   bound  // the end of that segment and the time of its last write; zero: unknown, or it is a copy
 	tried   bound  // how far the search for the runs of JVMs has come
 }
 

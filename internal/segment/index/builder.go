@@ -17,7 +17,7 @@ import (
 //   - Either all records have an uptime or none has. All uptimes are from the same JVM.
 //   - No line is a marker, reports dropped lines or a cut record, or contains another line.
 //
-// The lines of a regular segment are counted by the Lines of its [Sum].
+// The number of lines of a regular segment is in the Lines of its [Sum].
 type Regular struct {
 	First, Last time.Time // the earliest and the latest time of a record
 
@@ -218,8 +218,8 @@ func clocksOf(line []byte, level ul.Level) []byte {
 // droppedEnd is how the JVM's report of dropped lines ends.
 var droppedEnd = []byte("messages dropped due to async logging")
 
-// holdsAnother reports whether another line seems to begin inside a line that the JVM could not
-// end, or whether the line reports dropped lines or a cut record. No other line begins before
+// holdsAnother reports whether another line seems to begin inside line, because the JVM could not
+// end line, or whether line reports dropped lines or a cut record. No other line begins before
 // from.
 func holdsAnother(line []byte, from int) bool {
 	const year = len("[2026")

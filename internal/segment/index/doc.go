@@ -14,7 +14,7 @@
 //	 16    8  size of the segment, bytes on disk
 //	 24    4  CRC-32C of these bytes
 //	 28    1  version, 1
-//	 29    1  1: the segment is regular, see [Regular]; 2: its records have uptimes
+//	 29    1  flags: 1 if the segment is regular, see [Regular]; plus 2 if its records have uptimes
 //	 30    2  length of the head
 //	 32    8  raw bytes
 //	 40   48  lines by level, unknown first

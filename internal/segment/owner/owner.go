@@ -8,8 +8,10 @@
 //
 // The reader knows only the directory of the copy. The sidecar answers at an address that is
 // derived from the directory's identity (see [Address]), so neither a port nor the disk is
-// involved. The answer is trusted if it comes from the process that the lock file names as the
-// holder of the destination's lock, from a process of the lock file's owner, or from root.
+// involved. The answer must come from the process that holds the destination's lock according to
+// the lock file. That cannot be checked if no process holds the lock, or if its holder or the
+// process that answers is in another process namespace. Then the answer must come from a process
+// of root, of the reader's user, or of the owner of the directory .ullage.
 //
 // If nothing answers, the lock decides: the kernel releases the lock when its holder dies, so
 // leftovers of a dead process have no effect. A holder that does not answer, because it runs in

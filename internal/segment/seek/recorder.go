@@ -25,8 +25,8 @@ type Recorder struct {
 	time   int64 // all lines since last were written by then; zero: there are no such lines
 }
 
-// Resume continues after the entries of a file and returns how many of them are valid. Entries
-// after the place at are not: their places were cut off, or they belong to a deleted stream.
+// Resume continues after the entries of a file and returns how many of them are valid. An entry whose
+// place is past at is not valid: its place was cut off, or it belongs to a deleted stream.
 func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
 	for kept = len(entries); kept > 0 && compare(entries[kept-1], Entry{Seq: at.Seq, Offset: at.Offset}) > 0; kept-- {
 		r.time = max(r.time, entries[kept-1].Time) // it may also cover lines that are still there

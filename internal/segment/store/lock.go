@@ -48,8 +48,8 @@ func (l *lock) sign(o segment.Owner) {
 // a new owner would truncate in the meantime. take fails if the holder is alive, but not at the first
 // attempt, because a reader that looks for an owner also holds the lock for a moment; see
 // [segment.OwnerOf]. take cannot see whether a process in another namespace is alive. It waits for
-// such a process for the time unseen, but at least until it has logged the wait: on a suspended
-// machine, the time can pass in one step.
+// such a process until the duration unseen has passed, but at least until it has logged the wait: on
+// a suspended machine, that duration can pass in one step.
 func (l *lock) take(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for tried := 0; ; tried++ {

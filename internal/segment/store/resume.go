@@ -30,11 +30,15 @@ const Unbounded = math.MaxInt64
 // again. The zero mark is before the first segment: Resume deletes all segments. If m
 // is Gone, the segments with a lower number stay as they are.
 //
-// The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on disk, or more
-// segments than a writer creates between two commits, or a segment that is not newer than an earlier
-// mark; or if the segment of m is shorter than the offset of m, or is missing while m is not Gone. An
-// error that wraps [ErrRefused] concerns only this stream. Any other error, such as [ErrAway], is the
-// destination's: the caller then abandons the stream, waits, calls [Store.Reopen], and resumes again.
+// The error wraps [ErrMark] if
+//
+//   - Resume would have to remove more than maxCut bytes on disk, more segments than a writer
+//     creates between two commits, or a segment that is not newer than an earlier mark;
+//   - the segment of m is shorter than the offset of m, or is missing while m is not Gone.
+//
+// An error that wraps [ErrRefused] concerns only this stream. Any other error, such as [ErrAway],
+// is the destination's: the caller then abandons the stream, waits, calls [Store.Reopen], and
+// resumes again.
 func (t *Stream) Resume(m segment.Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
 		return fmt.Errorf("resume stream %s: %w", t.name, t.dest.judge(err))
@@ -87,9 +91,9 @@ func (t *Stream) resume(m segment.Mark, maxCut int64) error {
 	return nil
 }
 
-// findMark returns the index of the mark's segment, or of the last segment before it if the
-// mark is Gone, or -1 if there is no such segment, and the number of bytes past the mark. top
-// is the number of the last segment that was ever committed.
+// findMark returns the index of the mark's segment and the number of bytes past the mark. If the
+// segment is missing and the mark is Gone, the index is that of the last segment before it, or -1.
+// It is -1 for the zero mark. top is the number of the last segment that was ever committed.
 func findMark(found []segment.Info, m segment.Mark, top uint64, maxCut int64) (at int, cut int64, err error) {
 	at = -1
 	switch {

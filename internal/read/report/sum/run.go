@@ -38,8 +38,8 @@ func (s *Sum) Run(stream string, shipped bool, from *pause.Run) *Run {
 	return r
 }
 
-// Follows records that the JVM of the run followed that of another run, which is closed, in the
-// same stream. If lines have no dates, the run begins where the other run ends.
+// Follows records that the run follows another run of the same stream, which is closed. If
+// lines have no dates, the run begins where the other run ends.
 func (r *Run) Follows(before *Run) {
 	r.extent.base, r.times = before.Place(before.extent.last), before.times
 }

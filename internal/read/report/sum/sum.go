@@ -153,7 +153,7 @@ func (s *Sum) Band(kind string, begin, end int64, text string, dated bool) {
 	s.axis.band(view.Band{Kind: kind, Begin: axis(begin), End: axis(end), Text: text}, dated)
 }
 
-// BandOver adds the part of a band that lies on an axis of dates.
+// BandOver adds the part of a band that is within the axis. It adds nothing if the axis is not one of dates.
 func (s *Sum) BandOver(kind string, begin, end time.Time, text string) {
 	t := &s.axis
 	if !t.dated || !t.placed || end.UnixNano() < t.begin || begin.UnixNano() > t.end {

@@ -89,9 +89,9 @@ func (t *tables) show(r *view.Report) {
 	bySum(r.Causes)
 }
 
-// causeOf returns the cause of a stop: the cause of its longest pause, or the operation of the
-// safepoint. The cause is also the operation if most of the stop was outside its pauses,
-// because the collector did not take that time.
+// causeOf returns the cause of a stop: that of its longest pause or, if it has no pause, the
+// operation of the safepoint. The operation is also the cause if at least half of it, and at least
+// floor, was outside the pauses, because the collector did not take that time.
 func causeOf(p *pause.Stop, floor pause.Floor) cause {
 	outside := p.Outside() >= floor.Duration() && p.Outside() >= p.At/2
 	if len(p.Pauses) == 0 || outside {

@@ -17,7 +17,7 @@ const maxBands = 300
 type timeline struct {
 	dated, undated bool // some times have dates; some times have none
 	estimated      bool // some time on the axis is estimated
-	placed         bool // the axis has a time
+	placed         bool // at least one time is on the axis, so begin and end are set
 	begin, end     int64
 
 	marks  map[string]*thin // stops by kind
@@ -44,7 +44,8 @@ func (t *timeline) clear() {
 // axis converts a position in ns to seconds.
 func axis(at int64) float64 { return float64(at/1e6) / 1e3 }
 
-// see extends the axis to a time, which is at the position at.
+// see extends the axis to include the time c, whose position is at. A time without a date does not
+// extend an axis of dates.
 func (t *timeline) see(c pause.Clock, at int64) {
 	dated := !c.Wall.IsZero()
 	if dated && !t.dated {

@@ -40,7 +40,7 @@ type Log struct {
 	Group    string     `json:"group"` // A or B; empty: there are no groups
 	Complete bool       `json:"complete"`
 	Values   []*float64 `json:"values"`
-	Outlier  string     `json:"outlier"` // the figure that makes it the most distant outlier; empty: it is not an outlier
+	Outlier  string     `json:"outlier"` // the figure by which it is farthest out; empty: it is not an outlier
 	distance float64
 	span     float64 // of the time in the log, in seconds; 0: unknown
 }
