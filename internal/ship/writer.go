@@ -57,8 +57,8 @@ type taken struct {
 
 // A refusal is a stream that the destination refuses while it accepts others. The stream's
 // lines stay in the source, where they are read again, or dropped as in an outage. Its
-// lines in the queue are skipped. The stream comes back with a rewind, because only a
-// rewind removes earlier lines from the queue.
+// lines in the queue are skipped. The stream is readmitted with a rewind of the reader, because
+// only a rewind removes earlier lines from the queue.
 type refusal struct {
 	err   error
 	place func() error // places its segments

@@ -65,8 +65,9 @@ func (p *parts) followers() ship.Followers {
 	return follow
 }
 
-// listenFor opens the socket on which readers of the durable copy in dir ask the sidecar. If dir
-// does not exist, the opener of the destination reports why.
+// listenFor opens the socket on which the sidecar answers readers of the durable copy in dir. If dir
+// does not exist, listenFor does nothing. It is called again once the destination is open; a failure
+// to open the destination is reported elsewhere.
 func (p *parts) listenFor(dir string) {
 	if addr, err := owner.Address(dir); err == nil {
 		p.server.ListenAt(addr)

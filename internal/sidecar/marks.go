@@ -45,10 +45,11 @@ func (m *marking) begins(of build.Info) func(statedir.Former) {
 	}
 }
 
-// before returns a context that ends after ctx. In between, it waits until released is closed and
-// the last ends of JVMs are marked, marks the end of the sidecar, and waits until looked is closed.
-// So the drain that follows ships everything that adopted JVMs have written, these marks, and the
-// events of the rings. The caller calls stop when it no longer needs the context.
+// before returns a context that ends after ctx. When ctx ends, a goroutine waits until released is
+// closed and the last ends of JVMs are marked. It then marks the end of the sidecar, waits until
+// looked is closed, and ends the returned context. So the drain that follows ships everything that
+// adopted JVMs have written, these marks, and the events of the rings. The caller calls stop when it
+// no longer needs the context.
 func (m *marking) before(ctx context.Context, released, looked <-chan struct{}) (until context.Context, stop func()) {
 	until, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unregister := context.AfterFunc(ctx, func() {

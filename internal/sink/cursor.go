@@ -39,7 +39,7 @@ func (c cursor) place() segment.Place {
 
 // cursors is the content of the cursor file of one sink.
 type cursors struct {
-	Sink    string            `json:"sink"` // its name, for people
+	Sink    string            `json:"sink"` // its redacted URL, for human readers
 	Streams map[string]cursor `json:"streams"`
 }
 

@@ -19,10 +19,10 @@ const (
 // dating dates the lines of one stream as all readers of a copy do; see package clock. The zero
 // value is ready for the first line of a stream.
 //
-// A sink reads lines as soon as they are committed, before later writes show their times. When
-// 'ullage logs' reads an undated line an hour later, it may therefore print an earlier time than
-// the sink's. The sink's time is never later than the commit. If a sink gets the line again after a
-// kill, the time can differ.
+// A sink dates lines as soon as they are committed, without what later writes will show about their
+// times. When 'ullage logs' reads an undated line an hour later, it may therefore print an earlier
+// time than the sink's. The sink's time is never later than the commit. If a sink gets the line
+// again after a kill, the time can differ.
 type dating struct{ clock.Dating }
 
 func newDating(class format.Classifier) dating {

@@ -22,7 +22,7 @@ const stateDir = ".ullage/sinks"
 // written to a file that has a second name.
 type files struct{ dest string }
 
-// path returns the path of a file, for people.
+// path returns the path of a file, for error messages.
 func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
 
 // dir opens the directory. If create is true, dir creates missing directories and replaces a

@@ -43,7 +43,7 @@ type lineFeed struct {
 	fresh []frame // the frames of buf that the clock has not received yet
 	taken int64   // bytes that have left buf
 	ahead []byte  // the first frame of the next segment, in the Follower's memory
-	whole bool    // a break follows buf: its last line may have no end
+	whole bool    // the bytes after buf are missing or in another segment: buf's last line may lack a newline
 
 	batch Batch
 	cut   int // bytes of buf that the batch takes

@@ -36,7 +36,7 @@ type Identified interface {
 
 // Noter is a [Sink] that may keep less than its documentation promises.
 type Noter interface {
-	// Note returns a text for people about the promises that the sink does not keep. It is
+	// Note returns a human-readable text about the promises that the sink does not keep. It is
 	// empty if the sink keeps all promises. Note may be called from any goroutine.
 	Note() string
 }

@@ -85,7 +85,7 @@ type Record struct {
 	End    position.Position // the end of the block
 
 	first, last time.Time // when the first and the last line were read
-	sum         *ul.Gap   // lines that are missing once Kept is gone; nil: as many as the part has
+	sum         *ul.Gap   // the gap once Kept is gone; nil: that of the lines in Kept
 	parts       [2]part
 
 	seq  uint64

@@ -21,8 +21,8 @@ type aligner struct {
 }
 
 // align does the work of [Start.Align]. Files that are older than the place that it finds are treated
-// as persisted, because files are read in the order of their birth. It does not skip a file that did
-// not hold its saved position: that file was truncated, so its lines may be newer than the place.
+// as persisted, because files are read in the order of their birth. It does not skip a file whose content
+// did not match its saved position: that file was truncated, so its lines may be newer than the place.
 func (a *aligner) align(stream string, end []byte) (bool, error) {
 	st := a.table.Streams.ByName[stream]
 	a.table.OpenLines.Align(stream, len(end) > 0 && end[len(end)-1] != '\n')
@@ -57,8 +57,8 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 	return false, nil
 }
 
-// behindMarkers returns the part of a persisted end after the last marker of a
-// gap: the source no longer holds the lines before it.
+// behindMarkers returns what follows the last gap marker in end, the tail of the persisted copy. The
+// source no longer holds the lines before that marker.
 func behindMarkers(end []byte) []byte {
 	for at := len(end); at > 0; {
 		begin := bytes.LastIndexByte(end[:at-1], '\n') + 1
@@ -163,9 +163,9 @@ func searchFile(f *source.File, end []byte) (offset int64, exact bool, err error
 	}
 }
 
-// overlap returns the length of the longest end of a that is also a beginning of b. It is at
-// most a page, because reclaiming leaves no more before a committed position. Unless b may
-// begin inside a line, the end must consist of whole lines.
+// overlap returns the length of the longest suffix of a that is also a prefix of b. It is at
+// most a page, because reclaiming leaves at most a page before a committed position. Unless b may
+// begin inside a line, the suffix must consist of whole lines.
 func overlap(a, b []byte, inside bool) int {
 	for k := min(len(a), len(b), position.PageSize); k > 0; k-- {
 		whole := k == len(a) || a[len(a)-k-1] == '\n'

@@ -153,8 +153,8 @@ func (m *mover) readBlock(f *source.File, from *int64, most int64) ([]byte, erro
 	return data[:keep], nil
 }
 
-// holeBehind returns an offset up to which there is no hole after begin: the offset of the first
-// hole, or an offset that a block of most bytes cannot exceed.
+// holeBehind returns the end of a stretch without holes that starts at begin: the offset of the
+// first hole, or an offset that a block of most bytes cannot exceed.
 func (m *mover) holeBehind(f *source.File, begin, most int64) (int64, error) {
 	if solid := f.Records.Solid; begin >= solid.From && min(f.Growth.Size, begin+most) <= solid.To {
 		return solid.To, nil
@@ -189,7 +189,7 @@ func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool,
 	class.Resume(level)
 	var read volume
 	offset := b.From
-	counts := !open || b.From == f.Read.Offset // or the block begins with the rest of a line that was handed on in part
+	counts := !open || b.From == f.Read.Offset // a first line counts if it begins here, or its beginning was handed on
 	for len(data) > 0 {
 		line, ended := data, false
 		if end := bytes.IndexByte(data, '\n'); end >= 0 {

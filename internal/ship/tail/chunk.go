@@ -32,9 +32,9 @@ type Chunk struct {
 	number uint64 // its number in the order in which chunks are handed on
 }
 
-// AreaSlack is how much larger than LineLimit the area for Next must be. This is room for two
-// markers, each after the newline of a line that a gap cut off, for the end of an abandoned
-// line, and for one byte that shows whether a line exceeds the limit.
+// AreaSlack is how much larger than LineLimit the area for Next must be. It is room for two
+// markers, each with a newline before it to end a line that a gap cut off. It is also room for the
+// newline of an abandoned line, and for one byte that shows whether a line exceeds the limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
 // AreaBytes is the size of the area that the largest record of the spool needs, whatever

@@ -91,8 +91,8 @@
 // no process has it open for writing: only then does the kernel grant a read lease. To
 // unlink a file, its name is first moved into the state directory. If another file has
 // taken the name, or a process writes to the file, the file gets its name back; a start
-// returns the names that a killed process left there. The descriptor stays open until a
-// second check has the same result.
+// restores the names of files that a killed process left there. The descriptor stays open until
+// a second check has the same result.
 //
 // Files beyond the number that may be held wait and take turns. Finished files make room: they
 // are unlinked. If that is not permitted, they are closed and their positions are kept, up to

@@ -166,8 +166,8 @@ func (l *lineReader) noteUnwritten(f *source.File, data int64) {
 		"hint", "a writer that maps its file into memory is not supported; with Log4j, use File or RandomAccessFile")
 }
 
-// mayEnd reports whether f is complete, so that the bytes after its last line end are its
-// last line.
+// mayEnd reports whether f is complete, so that the bytes after its last newline are its last
+// line.
 func (l *lineReader) mayEnd(f *source.File) bool {
 	quiet := !f.Growth.Young || l.table.Draining || f.Entry.Name == "" || f.Stream.Superseded(f)
 	return quiet && f.Writerless(l.now())

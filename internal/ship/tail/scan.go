@@ -310,7 +310,8 @@ func (s *Scanner) follow(f *source.File) *source.File {
 		s.left.rejoin(left)
 	} else {
 		if s.add(s.table, f, stream) {
-			f.Stream.Archives.Wait(s.listing.waited) // while all files of a stream wait, the stream is forgotten, with this number
+			// While all files of a stream wait, the stream is forgotten, and so is the listing in which they waited.
+			f.Stream.Archives.Wait(s.listing.waited)
 		}
 		s.left.resume(f, saved.Saved, waited)
 	}

@@ -27,8 +27,8 @@ type Stats struct {
 	Gone    map[string]struct{} // refused streams for which a later scan found no file
 	Ignored map[string]int64    // entries that the last scan did not follow, by reason
 
-	// Reclaim is the mode in effect for the files that are held now, as a text for people:
-	// "punch", "unlink" or "none", or "punch for 3 of 5 files".
+	// Reclaim is the mode in effect for the files that are held now, in human-readable form:
+	// "punch", "unlink" or "none", or "punch for 3 of 5 files, else unlink".
 	Reclaim string
 
 	// Stranger is the user who created a source file, if its memory cannot be freed or its

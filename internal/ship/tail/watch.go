@@ -142,7 +142,7 @@ func (w *Watcher) measure() {
 	}
 	// The pause does not depend on how long measuring took, in elapsed or in CPU time. On a busy
 	// machine, this goroutine may have waited for a processor and continued in another thread, which
-	// has its own CPU time. Otherwise, the pause could be so long that nothing is read for a long time.
+	// has its own CPU time. A pause based on either could be so long that nothing is read for a long time.
 	w.measurable = w.now().Add(measureRest * time.Duration(len(w.table.Held)))
 }
 

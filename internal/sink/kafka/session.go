@@ -29,8 +29,8 @@ type reach struct {
 	last    int64 // offset of the last line among the raw bytes
 }
 
-// has reports whether the broker has the line at an offset of a segment. Both the numbers and the
-// times in their names order the segments of a stream. If the two orders contradict each other,
+// has reports whether the broker has the line at an offset of a segment. The segments of a stream are
+// ordered both by the numbers and by the times in their names. If the two orders contradict each other,
 // the stream began again, or the destination was restored from a snapshot. Then the broker has a
 // different line.
 func (r reach) has(seg *segment.Info, offset int64) bool {
