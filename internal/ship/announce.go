@@ -29,8 +29,8 @@ func (a *announcer) begin() {
 	a.to.Followers.OnCommit(marks, nil)
 }
 
-// saved announces the marks that are new in the checkpoint. A stream that was placed before
-// its first commit also has a mark; the stream may grow after it.
+// saved announces the marks that are new in the checkpoint. A stream that was placed but has no
+// commit yet also has a mark, past which it may grow.
 func (a *announcer) saved() {
 	marks := a.check.TakeMarks() // even without followers: otherwise, the marks would accumulate
 	if a.began {

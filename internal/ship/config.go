@@ -178,8 +178,8 @@ func (c Config) batchBytes(frame int) int {
 }
 
 // mostUncommitted bounds the bytes on disk after a mark: there are never more between two
-// commits, whatever the budget was. If there are more after a checkpoint's mark, it is not
-// the last mark.
+// commits, whatever the budget was. If there are more after a checkpoint's mark, that mark is
+// not the stream's last.
 func (c Config) mostUncommitted() int64 {
 	// Twice, for frames that compression has enlarged, plus headers.
 	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20

@@ -45,10 +45,10 @@
 //
 // There is only one way to start. Reading begins at the positions that the checkpoint
 // claims. The writer then confirms the positions, or makes the reader begin again. So a
-// start does not wait for the destination, which has the key of the checkpoint and its
-// number. Before the positions are confirmed, nothing is reclaimed, and no drain ends while
-// the source has lines that only the checkpoint claims to be durable. See package
-// checkpoint.
+// start does not wait for the destination, which stores the key that authenticates the
+// checkpoint, and the number of the newest one. Before the positions are confirmed, nothing
+// is reclaimed, and no drain ends while the source has lines that only the checkpoint claims
+// to be durable. See package checkpoint.
 //
 // # Errors of the destination
 //
@@ -60,5 +60,6 @@
 // An error of only one stream, [store.ErrRefused], does not stop any other stream. The
 // writer skips the stream and retries it from time to time. The reader leaves the stream
 // unread, and under pressure it drops the stream's lines first, as if the destination had failed
-// for this stream alone. The stream comes back with a rewind, as after an error of the destination.
+// for this stream alone. The stream recovers as after an error of the destination: the reader
+// rewinds to the last commit.
 package ship

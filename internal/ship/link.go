@@ -44,7 +44,7 @@ type flush struct {
 type rewind struct {
 	ends        map[string][]byte // the last raw bytes of each stream
 	uncommitted bool              // nothing was committed: forget the positions that were treated as committed
-	news        bool              // a checkpoint was expected
+	news        bool              // a usable checkpoint was expected: its absence is a warning
 	done        chan map[position.Content]position.Saved
 }
 

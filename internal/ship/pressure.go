@@ -22,12 +22,12 @@ const (
 	reliefBytes = 4 << 20
 
 	// A record takes two to three pages in addition to its lines, and short blocks compress less.
-	// So a block of a file is worth a record if it has mostLeast bytes. Fewer are enough if all
-	// streams would need too much of the budget to gather that many; see least. If lines would
+	// So a block of a file is worth a record if it has mostLeast bytes. Fewer are enough if waiting
+	// for that many in every stream would take too much of the budget; see least. If lines would
 	// otherwise be dropped, leastLeast is enough.
 	mostLeast  = 768 << 10
 	leastLeast = 16 << 10
-	leastPart  = 4 // the divisor of the memory in use when spooling begins
+	leastPart  = 4 // all streams share 1/leastPart of the memory in use when spooling begins, see least
 
 	// A destination that has accepted nothing for stallTime is treated as stalled for now.
 	// rateTime is the interval at which the amount written is measured. JVMs that have written

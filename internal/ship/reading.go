@@ -196,8 +196,8 @@ func (r *reader) attend(now time.Time) {
 const lastWords = 500 * time.Millisecond
 
 // finished reports whether draining has read everything. When no process writes any more, one
-// more round reads the lines that were written just before. Run does not call finished while a
-// scan is due but must wait, because the scan may find files.
+// more round reads the lines that were written just before. run does not call finished while a
+// due scan has yet to take place, because the scan may find files.
 func (r *reader) finished() bool {
 	if r.drain.silent {
 		return true

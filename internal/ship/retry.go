@@ -48,8 +48,8 @@ func (w *writer) reopen(ctx context.Context) error {
 // all streams are read again from their last commit, even streams that cannot be placed, since
 // their lines in the queue are discarded with the others. A stream that was never placed is
 // forgotten only once the reader has seen that it no longer has files. While such a stream is
-// refused, a lost checkpoint is remembered for it; otherwise its persisted lines would be
-// persisted again.
+// refused, a loss of the checkpoint stays recorded in Checkpoint.Lost; otherwise, a restart
+// would persist lines of the stream again.
 func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	var back []string
 	for name, r := range w.refused.streams {

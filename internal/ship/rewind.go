@@ -36,7 +36,7 @@ func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 }
 
 // align finds the ends of streams without a mark in the source, so that reading begins there.
-// news means that a checkpoint was expected.
+// news means that a usable checkpoint was expected, so that its absence is logged as a warning.
 func (r *reader) align(ends map[string][]byte, news bool) {
 	found := 0
 	for name, end := range ends {

@@ -12,9 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-// saveHeld appends about one frame of the held lines that should be saved to their streams,
-// and reports whether it appended any. The next commit makes these lines durable and frees
-// them.
+// saveHeld takes about one frame of the held lines that should be saved and appends them to the
+// streams for saved lines. It reports whether it took any. The next commit makes these lines
+// durable and frees them.
 func (w *writer) saveHeld(ctx context.Context) (saved bool, err error) {
 	for bytes := 0; bytes < w.link.frame() && !w.taken.full(w.link.frame(), w.bounds); {
 		r, ok := w.detail.next(w.cfg.Segment.Compress != segment.Zstd)

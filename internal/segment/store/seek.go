@@ -70,7 +70,7 @@ type bootClock struct {
 func readBootClock() bootClock {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
-		return bootClock{at: time.Now()} // then only steps within this process are noticed
+		return bootClock{at: time.Now()} // without a boot clock, only steps while this process runs are noticed
 	}
 	return bootClock{at: time.Now(), ms: uint32(ts.Nano() / 1e6)}
 }

@@ -66,8 +66,8 @@ func (v *verifier) verify(seg segment.Info) (sound int64, tail []byte, why, err 
 	}
 }
 
-// longLine is shorter than any part of an over-limit line that is appended without the line's
-// end, and longer than what a crash leaves of any other line.
+// longLine distinguishes two kinds of unterminated text. A part of an over-limit line, appended
+// without the line's end, is longer; what a crash leaves of any other line is shorter.
 const longLine = 32 << 10
 
 // verifyLines does the work of verify for a segment without frames. It reads backwards. The

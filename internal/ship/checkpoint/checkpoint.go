@@ -162,7 +162,7 @@ func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
 	}
 	to.Truncate(to.Len() - len("}\n"))
 	to.WriteString(`,"streams":[`)
-	var one streamState // one encoder escapes all values
+	var one streamState // one variable for all streams, because what Encode is given escapes to the heap
 	comma := ""
 	for one.Name, one.Mark = range c.marks {
 		to.WriteString(comma)

@@ -99,8 +99,8 @@ func (s *slots) read(name string) (*slot, error) {
 		most = claimMaxBytes
 	}
 	body := io.NewSectionReader(f, begin, length)
-	// Check the size before reading the file into memory: any process can write
-	// a long file.
+	// Check the HMAC and the size before reading the file into memory: any process can
+	// write a long file.
 	if !s.matches(got.code, body) {
 		return nil, s.unauthentic(got)
 	}
@@ -268,7 +268,7 @@ func (s *slots) load() (st state, found Found) {
 // unseal sets the key that load lacked and returns the state of the newest authentic
 // slot. The state is marked if load used that slot.
 func (s *slots) unseal(key []byte, newest uint64) (st state, marked bool, invalid []error) {
-	s.next, s.seq = 0, 0 // instead of a number that any process could have written
+	s.next, s.seq = 0, 0 // forget the unverified number: any process could have written it
 	s.setKey(key, newest)
 	got, invalid := s.find()
 	if got != nil {

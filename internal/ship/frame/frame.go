@@ -60,8 +60,8 @@ func (c *Codec) Compress(lines []byte) (frame []byte, err error) {
 
 var errChanged = errors.New("not the frame that was written")
 
-// Decompress appends the lines of a frame to dst. It returns an error unless the frame has
-// the checksum check and raw bytes of lines.
+// Decompress appends the lines of a frame to dst. It returns an error unless check is the frame's
+// checksum and raw is the length of the lines in bytes.
 func (c *Codec) Decompress(dst, frame []byte, check, raw uint32) (_ []byte, err error) {
 	if position.Checksum(frame) != check {
 		return nil, errChanged

@@ -63,8 +63,8 @@ func (l *Log) add(b Batch) error {
 	return nil
 }
 
-// expire forgets the records that were read before the window, which ends at since: the earliest
-// time at which the newest lines were written. It keeps records that still have to be saved.
+// expire forgets the records that were read before the window, but keeps records that still have to
+// be saved. The window ends at since, the earliest time at which the newest lines were written.
 func (l *Log) expire(since int64) {
 	for h := l.peek(); h != nil && h.read < since-int64(l.window) && !l.wanted(h); h = l.peek() {
 		l.drop()
@@ -110,8 +110,8 @@ func (l *Log) peek() *head {
 }
 
 // Next returns the oldest committed record if its lines should be saved. [Log.Saved] then moves
-// past it. The Raw of the record is nil if raw is false and this process wrote the frame, which
-// then need not be decompressed to know that it is intact.
+// past it. The record's Raw is nil if raw is false and this process is known to have written the
+// frame: then the frame is known to be intact without being decompressed.
 func (l *Log) Next(raw bool) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,8 +18,8 @@
 //	12  4  CRC-32C of the frame
 //	16  4  length of the frame
 //	20  4  length of the lines
-//	24  8  the earliest time at which the lines were written, Unix time in ns without
-//	       the steps of the system clock since the process began
+//	24  8  the earliest time at which the lines were written, Unix time in ns; it ignores
+//	       steps of the system clock since the process began
 //	32  8  when the last of them was read
 //	40 24  lines that end in the record, by level (4 each)
 //	64  2  length of the stream's name

@@ -25,7 +25,7 @@
 //	head     ... and the JVM may claim them again
 //
 // The lines of a step depend only on the ring's bytes and the journal's entry, and no
-// process changes these bytes before the head moves. So if the next process finds a text
+// process changes these bytes before the lines are in the text. So if the next process finds a text
 // that is shorter than its entry requires, it renders the same bytes again, writes the
 // missing ones, and continues. No later start removes a byte from the text, so tail may
 // read it at any moment. While a drain exists, it has its text open for writing. It opens

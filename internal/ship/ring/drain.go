@@ -194,7 +194,7 @@ func (d *drain) look(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The drain knows that bytes were returned before the JVM can know it.
+	// d.freed moves before the JVM can see the new head, so the tail is at most the capacity past d.freed.
 	if c.tail < d.last.pos || !d.plausible(c.tail, d.freed) {
 		return because(reasonCursor, "the ring has tail %d, but it was read up to %d and freed up to %d", c.tail, d.last.pos, d.freed)
 	}
@@ -205,8 +205,8 @@ func (d *drain) look(now time.Time) error {
 	return nil
 }
 
-// drops returns the events that the ring has refused since the last marker. The ring refused them between
-// the last two looks.
+// drops returns the events that the ring has refused since the last marker. Their gap begins at the time of
+// the previous look and ends now.
 func (d *drain) drops(c control, now time.Time) drops {
 	seen := c.dropped
 	var gap ul.Gap

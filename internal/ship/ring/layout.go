@@ -60,8 +60,8 @@ const (
 	payloadAt  = 24
 	maxPayload = 32 << 10
 
-	// maxPad is the length of the longest pad: the rest of the ring, which was too short for a
-	// claim, and the claim of a thread that had no stack left.
+	// maxPad bounds the length of a pad. A pad fills the rest of the ring, which was too short for
+	// a claim, or the claim of a thread that had no stack left. The bound covers both together.
 	maxPad = 2 * (payloadAt + maxPayload)
 )
 
@@ -70,7 +70,7 @@ const (
 	kindPad   = 1
 	kindText  = 2 // an id and a text
 	kindLongs = 3 // numbers for a template
-	kindLine  = 4 // the line "[thread] logger message" in the first id bytes, then further lines
+	kindLine  = 4 // the line "[thread] logger message", whose length is in id, then further lines
 	kindOwn   = 5 // lines in the application's own layout
 )
 

@@ -69,8 +69,8 @@ func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struc
 	return false
 }
 
-// part lets tail remove a whole text, by saving an entry without the text in the journal. The text of an
-// unfinished step stays open until the process ends, so that tail keeps it for the next process.
+// part lets tail remove a text whose last step is finished: it saves a journal entry that no longer names the
+// text. The text of an unfinished step stays open until the process ends, so that tail keeps it for the next process.
 func (r *Rings) part(d *drain) {
 	switch {
 	case d.text == nil, d.journal == nil: // nothing was appended

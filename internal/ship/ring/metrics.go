@@ -17,7 +17,7 @@ type metrics struct {
 	rings   *prometheus.GaugeVec
 	bytes   *prometheus.GaugeVec
 	begun   bool
-	cuts    cuts // reports in marks what cut counts
+	cuts    cuts // reports the cut records in marks, too
 }
 
 func newMetrics(reg prometheus.Registerer, note func(mark.Mark)) *metrics {

@@ -122,7 +122,7 @@ func (r *renderer) clocks(out []byte, nanos int64) []byte {
 	}
 	if nanos < r.since || nanos >= r.until || r.shift != r.stamped {
 		r.stamp = strconv.AppendInt(append(r.date(r.stamp[:0], nanos), '['), nanos/milli, 10)
-		wall := (r.file.offset + r.shift + nanos) % milli // a millisecond of one clock begins inside one of the other clock
+		wall := (r.file.offset + r.shift + nanos) % milli // milliseconds of the two clocks begin at different moments
 		if wall < 0 {
 			wall += milli
 		}

@@ -88,7 +88,7 @@ type changes struct {
 	ticked    time.Time
 }
 
-// New returns a Rings without a source. It calls note with each mark about a ring, while it holds a lock.
+// New returns a Rings without a source. The Rings passes each mark about a ring to note, while it holds its lock.
 func New(reg prometheus.Registerer, log *slog.Logger, note func(mark.Mark)) *Rings {
 	return &Rings{log: log, metrics: newMetrics(reg, note), calls: &calls{}, woken: make(chan struct{}, 1),
 		drains: map[name]*running{}, logged: map[string]bool{}}

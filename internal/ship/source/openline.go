@@ -31,7 +31,7 @@ func newOpenLines() *OpenLines {
 	return &OpenLines{handedOn: map[string]openLine{}, durable: map[string]openLine{}}
 }
 
-// maxOpenLines bounds the number of streams without files whose open line is kept.
+// maxOpenLines bounds the number of open lines that are kept: a stream without files keeps its own, too.
 const maxOpenLines = MaxFiles
 
 // Next numbers the chunk of f up to end, which is being handed on. abandoned means that the
@@ -101,9 +101,9 @@ func (o *OpenLines) Forget() { clear(o.durable) }
 // Rewind returns to the durable open lines.
 func (o *OpenLines) Rewind() { o.handedOn = maps.Clone(o.durable) }
 
-// AddTo adds the positions of open lines to saved, the positions for a checkpoint, from which
-// open lines of absent or truncated files are missing. For a line without a position, it adds an open
-// position at offset 0, which represents the earlier content.
+// AddTo adds to saved, the positions for a checkpoint, the positions of open lines whose file is absent
+// or was truncated. For a line without a position, it adds an open position at offset 0, which means
+// that the content with the line is gone.
 func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	for name, line := range o.durable {
 		has, known := saved[line.of]

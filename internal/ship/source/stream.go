@@ -15,7 +15,7 @@ type Stream struct {
 	Whole  bool    // no line of it is withheld, whatever its level: it holds marks, or a JVM's files that are not logs
 	events bool    // the sidecar itself writes the stream's files, with a marker where a ring refused events
 	Files  []*File // from the oldest to the newest
-	Found  []*File // files that are not read before they have a place in Files
+	Found  []*File // found files that have no place in Files yet; they are not read until they have one
 	Class  format.Classifier
 	active bool  // in Streams.active
 	Credit int   // bytes left in its turn; negative if it took more
@@ -28,9 +28,9 @@ type Stream struct {
 	Format format.Format // the format that was logged last
 }
 
-// Marker returns the gap of a marker that the sidecar wrote into the stream. A marker is not
-// a line of the JVM and is never withheld. If it is dropped, the lines in its gap are
-// counted instead.
+// Marker reports whether line is a marker that the sidecar wrote into the stream. It returns the
+// marker's gap. A marker is not a line of the JVM and is never withheld. If a marker is dropped,
+// the lines in its gap are counted as dropped, not the marker itself.
 func (st *Stream) Marker(line []byte) (gap ul.Gap, is bool) {
 	if !st.events {
 		return ul.Gap{}, false

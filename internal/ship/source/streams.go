@@ -133,8 +133,8 @@ func (s *Streams) Rest() {
 	s.active = s.active[:len(s.active)-1]
 }
 
-// Place gives the files that a scan has found their places in their streams, and reports
-// whether all of them now have one. pass is the number of the last listing.
+// Place assigns places in their streams to the files that a scan has found, and reports whether
+// all of them now have one. pass is the number of the last listing.
 //
 // A file is placed, and so read, only after a listing that began when the file was already
 // held. A JVM may rotate between the listing and the examination of a name: the scan then

@@ -65,7 +65,7 @@ func (t *Table) Add(f *File, stream string) (fresh bool) {
 	return fresh
 }
 
-// Rename gives each file that has a name the stream of that name.
+// Rename moves each file that has a name to the stream of that name.
 func (t *Table) Rename() {
 	for _, f := range t.Files {
 		if stream := f.Named(); stream != f.Stream.Name {
@@ -156,7 +156,7 @@ func (t *Table) Grow(f *File, size int64, now time.Time) {
 	t.Touch(f)
 }
 
-// Renew makes the bytes that are now in a file a new content. The content is read from its
+// Renew begins a new content with the bytes that are now in a file. The content is read from its
 // beginning, after the rest of the old content.
 func (t *Table) Renew(f *File) *File {
 	g := f.renewed()

@@ -27,11 +27,15 @@
 //	 24 28  source file: device, inode, birth (8 each), epoch (4)
 //	 52  4  length of the head
 //	 56  8  first byte of the block in the source file
-//	 64  8  end of the block; 72 its check (4); 76 check length, 77 open,
-//	        78 level, 79 length of the stream's name (1 each)
+//	 64  8  end of the block in the source file
+//	 72  4  CRC-32C of the last bytes before that end
+//	 76  1  how many bytes that CRC covers
+//	 77  1  1 if the block ends inside a line longer than the limit, otherwise 0
+//	 78  1  level that a continuation after the block inherits
+//	 79  1  length of the stream's name
 //	 80 16  when the first and the last line were read, Unix time in ns
 //	 96 96  lines missing once the part kept is gone, by reason and level (8 each)
-//	192  8  ... and their bytes; all zero: as many as the part has
+//	192  8  ... and their bytes; if all of these are zero, the counts of the part apply
 //	200 36  part kept: lines by level (4 each), raw bytes, stored bytes, CRC-32C
 //	236 36  part rest: the same
 //	272  4  number of runs
@@ -49,10 +53,10 @@
 // record counts the gaps of its markers in their place, so that the numbers are exact.
 //
 // Adjacent records that hold only kept lines and counts are merged, so that the
-// lines kept during a long stall share pages. A merged record covers more of the
-// source file than one block, and its output is shorter than what it covers. A
-// stretch of rest in it may be shorter than MinRest; the total length of its
-// markers is bounded instead.
+// lines kept during a long stall share pages. A merged record covers more than one
+// block of the source file, and the lines and markers that it yields are shorter
+// than that range. A stretch of rest in it may be shorter than MinRest; the total
+// length of its markers is bounded instead.
 //
 // # Crash windows
 //

@@ -62,8 +62,8 @@ func (l *Log) reserve() {
 	}
 }
 
-// Append appends the block as one record. A part for which without has a reason is only
-// counted, not stored. If the tmpfs has no room for the parts, Append drops them and stores the
+// Append appends the block as one record. A part is only counted, not stored, if without gives a
+// reason for it. If the tmpfs has no room for the parts, Append drops them and stores the
 // counts alone. After an error the log is unchanged.
 func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	b.close()

@@ -28,8 +28,8 @@ func (r *Record) Merges(b *Record) bool {
 	return r.merged() && b.merged() && kept <= mostMergedKept && r.runs+b.runs+2 <= maxRuns && b.End.Offset-r.From <= mostMerged
 }
 
-// merged reports whether r can be part of a merged record with kept lines: all lines
-// dropped from r were dropped with the reason discard, and were lines of the file itself.
+// merged reports whether r can be part of a merged record with kept lines. All lines that r
+// counts as dropped must have the reason discard and be lines of the file, not of a marker's gap.
 func (r *Record) merged() bool {
 	if r.Holds(Kept) || r.parts[Kept].raw == 0 {
 		gap := r.Gap()
@@ -79,8 +79,8 @@ func (l *Log) Merge(a, b *Record) (*Record, error) {
 	return r, nil
 }
 
-// keptSum returns the gap for the kept lines of the merged record once they are dropped: the sum
-// of those gaps of a and b, see keptGap. It returns nil if the kept lines of a and b have no
+// keptSum returns the gap to report if the kept lines of the merged record are dropped later: the
+// sum of keptGap for each of a and b that holds kept lines. It returns nil if these lines have no
 // markers.
 func keptSum(a, b *Record) *ul.Gap {
 	var sum ul.Gap
