@@ -40,7 +40,7 @@ type usage struct {
 	streams int     // number of streams that take more than a few pages of own
 	used    float64 // share of the budget
 	budget  int64
-	written int64 // sizes of all source files
+	written int64 // sizes of the JVMs' files
 }
 
 // measure asks the kernel. Other files on the tmpfs also use the JVM's headroom, so the

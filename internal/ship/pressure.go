@@ -68,7 +68,7 @@ func newPressure(cfg Config, log *slog.Logger, l *link, src *tail.Reliever, b *b
 // rate measures whether the destination keeps up with the source.
 type rate struct {
 	looked  time.Time
-	written int64     // sizes of all source files at the last check
+	written int64     // sizes of the JVMs' files at the last check
 	own     int64     // memory of the source files and the spool at the last check
 	grew    time.Time // when a check last found that the JVMs wrote
 	writing bool      // the JVMs wrote recently

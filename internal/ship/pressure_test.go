@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship/tail"
@@ -152,6 +153,28 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 	}
 	if m := s.reader.budget.measure(); m.used > press.marks.dropAt {
 		t.Errorf("%.2f of the budget is in use, %.2f before lines were dropped; want at most %.2f", m.used, before, press.marks.dropAt)
+	}
+}
+
+// While no JVM writes, reading makes room, however little there is. The sidecar's own marks, such as that of a drain, are
+// not a JVM's writes.
+func TestAMarkOfTheSidecarDropsNoLines(t *testing.T) {
+	b := newBench(t)
+	b.small()
+	b.write(b.log("gc.log"), debugLines(0, 40000))
+	marks := b.log(mark.Stream)
+	s, from := b.begun(true)
+	s.begins(t, from)
+	press := s.reader.press
+	before := s.reader.budget.measure()
+	press.relieve(false) // the first of two looks
+	for range 10 {
+		press.rate.looked = time.Now().Add(-rateTime)
+		press.relieve(false)
+		b.write(marks, "[2026-11-29T08:00:00.000+0000][info][ullage] draining\n")
+	}
+	if m := s.reader.budget.measure(); before.used < press.marks.dropAt || m.used < before.used || press.marks.on() {
+		t.Errorf("%.2f of the budget is in use, %.2f before the marks, lines were moved or dropped: %t; want at least %.2f before, no less after, and false", m.used, before.used, press.marks.on(), press.marks.dropAt)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/source"
@@ -64,7 +65,7 @@ func (r *Reliever) Usage() Usage {
 type Weight struct {
 	Memory  int64 // of the files and the spool, in bytes
 	Spool   int64 // the part of Memory that the spool takes
-	Length  int64 // of the files
+	Length  int64 // of the JVMs' files, without the sidecar's own marks
 	Streams int   // number of streams that take more than a few pages of memory
 }
 
@@ -76,9 +77,10 @@ const fewPages = 4 * position.PageSize
 func (r *Reliever) Weigh() (w Weight) {
 	for _, st := range r.table.Streams.ByName {
 		st.Memory = 0
+		length := int64(0)
 		for _, f := range st.Files {
 			m, l := f.Inode.Resident()
-			w.Memory, w.Length = w.Memory+m, w.Length+l
+			w.Memory, length = w.Memory+m, length+l
 			if l > f.Growth.Size {
 				r.table.Grow(f, l, r.now())
 			}
@@ -86,7 +88,10 @@ func (r *Reliever) Weigh() (w Weight) {
 		}
 		for _, f := range st.Found {
 			m, l := f.Inode.Resident()
-			w.Memory, w.Length = w.Memory+m, w.Length+l
+			w.Memory, length = w.Memory+m, length+l
+		}
+		if st.Name != mark.Stream {
+			w.Length += length
 		}
 		if st.Memory > fewPages {
 			w.Streams++
