@@ -34,9 +34,10 @@ TARGET is a pod, a workload such as deploy/web, or -l SELECTOR. If it matches
 several pods, the command uses the oldest ready one and names it on stderr.
 
 It runs 'ullage incident' in the sidecar and takes the same values. Without
---around, the archive is about the time up to now; with --when, before the end
-of the next stop that is longer. --threads and --histogram stop each JVM of the
-pod: for milliseconds, or while it walks its heap.
+--around, the archive is about the time up to now; with --when, about the time
+before the end of the next stop that meets the condition. --threads and
+--histogram stop each JVM of the pod: for milliseconds, or while it walks its
+heap.
 
 The archive is written into FILE: POD-incident.zip in the current directory, or
 with a number where there is such a file. Its index.html and report.html are
@@ -62,7 +63,7 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.single.flags(fs)
 	zonedVar(fs, &c.around, "around", now, "the time `T` of the incident: a duration before now, or a time (default: now)")
-	fs.Func("when", "wait for the next stop that is longer, as a `CONDITION`: pause>500ms", func(text string) error {
+	fs.Func("when", "wait for the next stop that meets this `CONDITION`, such as pause>500ms", func(text string) error {
 		c.when = text
 		_, err := ask.ParseStops(text)
 		return err
@@ -75,7 +76,7 @@ func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 		c.within = text
 		return err
 	})
-	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM, which stops it for that")
+	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM; a JVM stops while it prints them")
 	fs.BoolVar(&c.histogram, "histogram", false, "include the objects of each class, which stops each JVM while it walks its heap")
 	fs.StringVar(&c.output, "output", "", "`FILE` to write the archive into; one that exists is replaced")
 }

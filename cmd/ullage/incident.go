@@ -39,8 +39,8 @@ Examples:
 DIR is a destination (the --dest of 'ullage run'); without it, the destination
 in ULLAGE_DEST. --around takes what --around of 'ullage logs' takes; without it,
 the archive is about the time up to now. --when waits for the next stop of a JVM
-that is longer than its CONDITION says, and the archive is about the time before
-the end of that stop.
+that meets its CONDITION. Then the archive is about the time before the end of
+that stop.
 
 The archive is a zip. Its index.html says what is in it and what is missing. It
 has the lines of each stream, the report, what 'ullage check' and 'ullage logs
@@ -86,9 +86,9 @@ type incidentConfig struct {
 func (c *incidentConfig) flags(fs *flag.FlagSet, now time.Time) {
 	c.attach = attach.DefaultConfig()
 	cli.TimeVar(fs, &c.around, "around", now, "the time `T` of the incident, as for 'ullage logs' (default: now)")
-	fs.Func("when", "wait for the next stop that is longer, as a `CONDITION`: pause>500ms", func(text string) (err error) { c.when, err = ask.ParseStops(text); return err })
+	fs.Func("when", "wait for the next stop that meets this `CONDITION`, such as pause>500ms", func(text string) (err error) { c.when, err = ask.ParseStops(text); return err })
 	settings.DurationVar(fs, &c.within, "within", incidentWithin, "how far from --around lines may be, as a `DURATION`")
-	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM, which stops it for that")
+	fs.BoolVar(&c.threads, "threads", false, "include the stacks of all threads of each JVM; a JVM stops while it prints them")
 	fs.BoolVar(&c.histogram, "histogram", false, "include the objects of each class, which stops each JVM while it walks its heap")
 	fs.StringVar(&c.output, "output", defaultArchive, "write to `FILE`; - is stdout")
 	fs.Var(&c.formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")

@@ -58,7 +58,7 @@ or of the pods in a bucket, it shows the main figures in a table, their spread,
 and the outliers first. With the word vs among the inputs, it also says which
 figures of those after it (B) differ from those before it (A) beyond chance, and
 by how much; six inputs on each side are enough to say so. A file of the name vs
-is ./vs. With --json it is that table, also of two inputs.
+is ./vs. With --json, --compare prints that table as JSON, even for two inputs.
 
 --stall-floor is the shortest stop, or part of a stop outside its pauses, that
 can be suspected of being a stall.

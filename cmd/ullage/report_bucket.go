@@ -105,7 +105,7 @@ func readInputs(ctx context.Context, inputs []string, cfg report.Config) (*view.
 		}
 		containers, err := bucket.Fetch(ctx, input, clock.Window{Since: cfg.Since, Until: cfg.Until}, to, cfg.Progress)
 		if errors.Is(err, bucket.ErrNoRoom) {
-			err = fmt.Errorf("%w; set TMPDIR to a directory with more, or select less by pod=NAME in the URL or by --since and --until", err)
+			err = fmt.Errorf("%w; set TMPDIR to a directory with more room, or select less with pod=NAME in the URL or with --since and --until", err)
 		}
 		if err != nil {
 			return nil, err

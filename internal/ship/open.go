@@ -50,7 +50,7 @@ func (r *reader) open() error {
 			// life for 10 s and is not visibly stopped, or after a minute if the other process is
 			// not visibly a sidecar. End one of them.
 			r.log.Warn("waiting for the owner of the source", "source", r.cfg.Tail.Source, "error", err,
-				"hint", "one sidecar ships a source: this one starts when the other ends")
+				"hint", "only one sidecar can ship a source: this one starts when the other one ends")
 		}
 		return err
 	}

@@ -290,7 +290,7 @@ func (r *reader) tick() {
 		// messages.md#the-source: Also logged for `SOURCE/.ullage` and the file `owner` in it. Open
 		// files of the old directory are read to their end.
 		r.log.Warn("source directory was replaced or removed", "source", r.cfg.Tail.Source,
-			"hint", "this may be because of its .ullage; open files of the old directory are read to their end")
+			"hint", "perhaps only its .ullage was; open files of the old directory are read to their end")
 	}
 	if r.src.Dir() == nil {
 		_ = r.open() // open has logged the first failure

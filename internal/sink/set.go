@@ -116,7 +116,7 @@ func (s *Set) Run(ctx, stop context.Context) error {
 	case err != nil:
 		// messages.md#sinks: The sinks work, but begin again after a restart. Look at `.ullage` in
 		// the destination.
-		s.log.Error("creating the directory of the cursors failed", "error", err, "hint", "sinks begin again after a restart")
+		s.log.Error("creating the directory of the cursors failed", "error", err, "hint", "after a restart, sinks begin again with the oldest segment")
 	default:
 		dir.Close()
 	}

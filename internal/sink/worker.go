@@ -162,7 +162,7 @@ func (w *worker) begin(stop context.Context) {
 		// The sink gets everything again, beginning with the oldest segment. If the disk fails,
 		// `sink fails` is logged instead: the sidecar retries, and delivers nothing until then.
 		w.log.Error("reading the cursor of a sink failed", "error", err,
-			"hint", "the sink gets everything again, beginning with the oldest segment; a server that recognizes the lines refuses them")
+			"hint", "everything is delivered to the sink again, beginning with the oldest segment; a server that recognizes the lines refuses them")
 		cursors = map[string]cursor{}
 	}
 	w.recovered()
@@ -204,7 +204,7 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 	f, err := w.feedOf(stream)
 	if err != nil && !w.segments { // the error concerns the cursor: no segment was read yet
 		w.metrics.cursorsLost.Inc()
-		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the sink gets the stream again, beginning with the oldest segment")
+		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the whole stream is delivered to the sink again, beginning with the oldest segment")
 		w.moved(stream, cursor{})
 		return true
 	}

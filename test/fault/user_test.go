@@ -113,7 +113,7 @@ func TestAModeIsNotTakenForAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	lab.Eventually(t, patience, "both files are reported", func() bool {
-		return strings.Contains(side.Stderr(), "source file may not be punched") && strings.Contains(side.Stderr(), "source entry is not followed")
+		return strings.Contains(side.Stderr(), "no permission to punch holes in a source file") && strings.Contains(side.Stderr(), "source entry is not followed")
 	})
 	if strings.Contains(side.Stderr(), "the JVM runs as") {
 		t.Errorf("the log names another user, want no \"the JVM runs as\" in it:\n%s", side.Stderr())

@@ -137,7 +137,7 @@ func (s *socket) connect() (*conn, error) {
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
 		unix.Close(fd)
-		return nil, fmt.Errorf("ask who listens: %w", err)
+		return nil, fmt.Errorf("read the credentials of the listening process: %w", err)
 	}
 	return &conn{File: os.NewFile(uintptr(fd), "attach socket"), peer: *peer}, nil
 }

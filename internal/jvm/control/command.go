@@ -29,7 +29,7 @@ func NewCommand(cfg outputs.Config) *Command {
 }
 
 // ErrNoOwner reports that no `ullage run` answers. Without one, no process would end a raise.
-var ErrNoOwner = errors.New("no 'ullage run' answers for the source: start one, without --attach off")
+var ErrNoOwner = errors.New("no 'ullage run' answers for the source: start one, and do not give it --attach off")
 
 // startPatience is how long a Command waits for an `ullage run` that has just been started
 // and does not listen yet: more than two of its polls.

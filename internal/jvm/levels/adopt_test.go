@@ -204,7 +204,7 @@ func TestAJVMThatDoesNotSeeTheSourceIsLeftAlone(t *testing.T) {
 	p := r.process()
 	p.step()
 	r.released(j, before)
-	hasError(t, p.Status(), "is not the directory that is shipped")
+	hasError(t, p.Status(), "is not the shipped directory")
 	spared(p, j)
 }
 

@@ -104,7 +104,7 @@ func (d Talk) Adopt(ctx context.Context, j attach.JVM, name string, what ask.Sel
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(d.cfg.Source, expanded(j, o))); err != nil {
-		return fmt.Errorf("%w: its %s is not the directory that is shipped: %w", ErrElsewhere, printable.Escaped(filepath.Dir(o.File()), maxNamed), err)
+		return fmt.Errorf("%w: the JVM's directory %s is not the shipped directory: %w", ErrElsewhere, printable.Escaped(filepath.Dir(o.File()), maxNamed), err)
 	}
 	return nil
 }

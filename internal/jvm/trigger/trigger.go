@@ -44,7 +44,7 @@ type Alarm struct {
 func New(cfg Config, save func(cause, why string), reg prometheus.Registerer) *Set {
 	s := &Set{signs: signs{floor: cfg.Floor, stops: cfg.Stops}, fired: make(chan Alarm, 1), save: save,
 		missed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_trigger_missed_total", Help: "Lines that met a condition of the trigger while it was not armed, by condition."}, []string{"reason"})}
+			Name: "ullage_trigger_missed_total", Help: "Lines and stops that met a condition of the trigger while it was not armed, by condition."}, []string{"reason"})}
 	if save != nil {
 		s.saving, _ = cfg.saveOn() // cfg is valid
 	}

@@ -70,7 +70,7 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"dest", "emptyDir:10Gi", "write it like pvc:CLAIM"},
 	{"drain-timeout", "0s", "not positive"},
 	{"format", "app.log=log4j", "is not a format"},
-	{"format", "pattern", "write it like 'app*.log=pattern'"},
+	{"format", "pattern", "for example 'app*.log=json'"},
 	{"listen", "9919", "write it like :9919"},
 	{"listen", ":0", "write it like :9919"},
 	{"listen", ":65536", "write it like :9919"},

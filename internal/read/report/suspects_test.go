@@ -95,7 +95,7 @@ func TestOneNumberOfSuspectedStallsIsEverywhere(t *testing.T) {
 		{"list of the text", text.String(), "and 6 shorter ones"},
 		{"tile", page.String(), `<dt>suspected stalls</dt><dd class="warn">26</dd>`},
 		{"list of the page", page.String(), "The longest 20 of 26,"},
-		{"advice", page.String(), "In 25 of 26 suspected stalls, no thread was on a CPU"},
+		{"advice", page.String(), "In 25 of 26 suspected stalls, a pause of 100 ms or longer had no thread on a CPU"},
 		{"JSON", object.String(), `"suspected_stalls": 26,`},
 		{"comparison", both.String(), `<th scope="row">suspected stalls</th><td>26</td><td>26</td>`},
 	} {

@@ -131,7 +131,7 @@ func (n *number) load() error {
 		// messages.md#the-checkpoint: `DEST/.ullage/checkpoint-number` does not contain a number.
 		// At this start, ullage would take an old checkpoint that was put back for the newest; the
 		// first save replaces the file.
-		n.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then an old checkpoint cannot be told from the newest")
+		n.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then, an old checkpoint cannot be distinguished from the newest")
 		return nil
 	}
 	return err

@@ -187,7 +187,7 @@ func decodeList[T any](dec *json.Decoder) (list []T, err error) {
 
 func expect(dec *json.Decoder, want json.Delim) error {
 	if got, err := dec.Token(); err != nil || got != want {
-		return fmt.Errorf("%v in the place of %q: %w", got, want, err)
+		return fmt.Errorf("found %v instead of %q: %w", got, want, err)
 	}
 	return nil
 }

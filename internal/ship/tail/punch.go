@@ -35,7 +35,7 @@ func (p puncher) allowed(f *source.File, by *kernel.User) bool {
 		// memory is freed only when the file is unlinked. If another user owns it, log levels
 		// cannot be changed either; then `hint` says what to set: `the JVM runs as 1001:0: set
 		// runAsUser: 1001, runAsGroup: 0`.
-		p.log.once("no punch", "source file may not be punched", "file", f.Entry.Name, "error", err, "hint", hint)
+		p.log.once("no punch", "no permission to punch holes in a source file", "file", f.Entry.Name, "error", err, "hint", hint)
 		return false
 	}
 	unix.Close(fd)

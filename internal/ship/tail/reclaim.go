@@ -60,7 +60,7 @@ func (r *Reclaimer) begun(f *source.File) {
 	r.metrics.crashes.Inc()
 	r.mark(mark.CrashReport, "stream", f.Stream.Name)
 	if r.log.crashed.Allow(r.now()) {
-		// messages.md#the-jvms: `stream` names its report. See [After a
+		// messages.md#the-jvms: `stream` names the crash report. See [After a
 		// crash](read-logs.md#after-a-crash). Logged at most once a minute.
 		r.log.Warn("a JVM has crashed", "stream", f.Stream.Name,
 			"hint", "ullage logs --stream prints the crash report; further crashes within a minute are only counted")

@@ -28,7 +28,7 @@ func advise(r *view.Report, waited, unshipped uint64) {
 			text += " If the JVM itself writes this log to a disk, move the log to a tmpfs."
 		}
 		add(text,
-			"In %d of %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint took that long outside its pauses.",
+			"In %d of %s, a pause of %s or longer had no thread on a CPU for at least half of it, or the safepoint spent that long outside its pauses.",
 			waited, view.Plural(t.Suspected, "suspected stall"), view.Duration(r.Floor))
 	}
 	if t.Exhausted > 0 {
@@ -50,7 +50,7 @@ func advise(r *view.Report, waited, unshipped uint64) {
 	for _, c := range r.Causes {
 		if c.Kind == "full" && c.Name == "full · System.gc()" && c.Sum >= 0.2*t.Paused {
 			add("Find who calls System.gc(), or set -XX:+ExplicitGCInvokesConcurrent or -XX:+DisableExplicitGC.",
-				"%s stopped the application for %s, %.0f %% of all stops.", view.Plural(c.Count, "call"), view.Duration(c.Sum), 100*c.Sum/t.Paused)
+				"%s stopped the application for %s, %.0f %% of the total time in stops.", view.Plural(c.Count, "call"), view.Duration(c.Sum), 100*c.Sum/t.Paused)
 		}
 		if c.Kind == "full" && c.Name != "full · System.gc()" && c.Name != "full · Diagnostic Command" {
 			add("Give the heap more room, or find what fills it: a full collection is a collector's last resort.",

@@ -27,12 +27,12 @@ func (s *Sum) losses() {
 	s.Problem(view.ProblemAsync, l.Async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", view.Plural(l.Async, "line")))
 	s.Problem(view.ProblemFull, l.Cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", view.Plural(l.Cuts, "place")))
 	s.Problem(view.ProblemMissed, l.Missed, true, fmt.Sprintf("JVMs overwrote %s before the sidecar read it", view.Plural(l.Missed, "archive")))
-	s.Problem(view.ProblemTruncated, l.Truncations, true, fmt.Sprintf("a file was truncated in place, %s; lines that the sidecar had not read by then are missing", view.Plural(l.Truncations, "time")))
+	s.Problem(view.ProblemTruncated, l.Truncations, true, fmt.Sprintf("files were truncated in place %s; lines that the sidecar had not read by then are missing", view.Plural(l.Truncations, "time")))
 	s.Problem(view.ProblemMixed, l.mixed, true, fmt.Sprintf("the lines of two JVMs are interleaved in %s; throughput, worst minute, rates and heap are left out for these runs and for all runs together", view.Plural(l.mixed, "run")))
 	if l.mixed > 0 {
 		l.clockSteps = 0 // two interleaved JVMs look like steps of the clock
 	}
-	s.Problem(view.ProblemClock, l.clockSteps, false, fmt.Sprintf("the wall clock was changed, %s; where lines have an uptime, durations are computed from it", view.Plural(l.clockSteps, "time")))
+	s.Problem(view.ProblemClock, l.clockSteps, false, fmt.Sprintf("the wall clock was changed %s; where lines have an uptime, durations are computed from it", view.Plural(l.clockSteps, "time")))
 	if t := &s.out.Totals; s.total().span > 0 && l.mixed == 0 {
 		s.Problem(view.ProblemOutside, t.Outside, false, fmt.Sprintf("%s of %d in runs whose duration the log does not show: throughput and rates are those of the other runs", view.Plural(t.Outside, "stop"), t.Stops))
 	}

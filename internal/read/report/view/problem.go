@@ -23,7 +23,7 @@ const (
 
 	ProblemUnreadable ProblemKind = "unreadable" // files that cannot be opened, or bytes that do not decode
 	ProblemMissing    ProblemKind = "missing"    // segments that are missing between others, as `ullage check` counts them
-	ProblemSkipped    ProblemKind = "skipped"    // collections whose numbers are missing inside a run, two or more in a row: for example a file of a rotated set that was not copied
+	ProblemSkipped    ProblemKind = "skipped"    // collections whose numbers are missing inside a run, two or more in a row, for example because a file of a rotated set was not copied
 	ProblemHole       ProblemKind = "hole"       // memory that a sidecar has reclaimed: report on its destination instead
 	ProblemUnread     ProblemKind = "unread"     // lines that look like a pause but have an unknown form, or are cut; also a last line that has no newline and begins like a pause
 	ProblemUndated    ProblemKind = "undated"    // lines that `--since` and `--until` left out because [their time](#what-the-figures-mean) is not known, or that have no place on the timeline

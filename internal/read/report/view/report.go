@@ -39,7 +39,7 @@ type Axis struct {
 	Begin float64 `json:"begin"` // time of the first line
 	End   float64 `json:"end"`   // time of the last line
 
-	// whether lines without a date have one by the start of their JVM, as the destination shows it
+	// whether lines without a date were dated from the start of their JVM, which the destination shows
 	Estimated bool `json:"estimated"`
 }
 

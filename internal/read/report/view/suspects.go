@@ -12,7 +12,7 @@ var suspicions = map[string]string{
 	pause.Idle.String():      "for at least half of the pause, no thread was on a CPU: typically the JVM waits for a disk, swapping or a CPU quota",
 	pause.Uneven.String():    "one thread may have worked alone",
 	pause.Operation.String(): "the operation itself may have been long",
-	pause.Outside.String():   "the safepoint took long before or after its pauses, as when a log write waits for a disk",
+	pause.Outside.String():   "the safepoint spent a long time outside its pauses, for example because a log write waited for a disk",
 	pause.Reaching.String():  "the threads took long to stop",
 }
 
