@@ -240,7 +240,7 @@ func (d *doctor) sidecarFindings() []finding {
 	}
 	memory := p.footprints()
 	for _, text := range s.Warnings {
-		// Skip a warning of the injector that ends with the hint of a finding in memory: both are about the same sum.
+		// Skip a warning of the injector that ends with the hint of a memory finding: both are about the same sum.
 		if !slices.ContainsFunc(memory, func(f finding) bool { return f.hint != "" && strings.HasSuffix(text, f.hint) }) {
 			all = append(all, finding{markNote, text, ""})
 		}

@@ -16,7 +16,7 @@ const (
 )
 
 // words returns functions that list the candidates for completing a target or the value of a flag. They ask the cluster
-// that the preceding flags name.
+// that the preceding flags name, except for contexts, which are in the kubeconfig.
 func (c *cluster) words(ctx context.Context) cli.Words {
 	namespaces := func() []string { return c.names(ctx, "get", "namespaces", "--output=name") }
 	return cli.Words{

@@ -76,8 +76,8 @@ func (s *Source) pass(seg segment.Info) bool {
 }
 
 // Decode reads the decompressed content of in and closes it. path is its name for errors. seg
-// is the segment that in holds, or zero if in is not a segment. If seg does not directly follow
-// the previous segment, the previous line ends.
+// is the segment that in holds, or zero if in is not a segment. If seg is a segment that does not
+// continue the segment read before it, the previous line ends.
 func (s *Source) Decode(in io.ReadCloser, path string, how segment.Compression, seg segment.Info) error {
 	s.Close()
 	raw, err := segment.Decode(bufio.NewReaderSize(in, blockBytes), how)

@@ -41,7 +41,7 @@ const (
 type Request struct {
 	Verb      string         `json:"verb"`
 	ask.Raise                // for set
-	App       loggers.Levels `json:"app,omitzero"`  // for set: levels for the application's events, not a selection
+	App       loggers.Levels `json:"app,omitzero"`  // for set, instead of a selection: levels of the application's events
 	PID       int            `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
 
 	By string `json:"-"` // the process that sent it, according to the kernel; empty: unknown

@@ -101,8 +101,9 @@ func changes(name string) bool {
 
 // send sends what a file has grown by. If a file does not begin with what the reader has, a restart
 // of the sidecar or a disk error has cut it, and send sends all of it. If such a file has since
-// grown past its former size, the size does not show the cut. Only looks that reread the file do:
-// the last look, and the first look after a reconnection.
+// grown to its former size or beyond, the size does not show the cut. Only rereading the file does.
+// The last look and the first look after a reconnection reread every file, and each look rereads
+// [Report].
 func (s *sender) send(name string, last bool) error {
 	f, err := s.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -99,8 +99,8 @@ func (s *stream) paused(p *pause.GCPause) {
 }
 
 // generational lists the collectors that leave garbage in the old generation, except in a full
-// collection. All collections of the other collectors are treated as whole: they collect the whole
-// heap, or a JVM whose heap is full may end without a full collection.
+// collection. Every collection of any other collector is treated as whole (see [Heap]): it collects the
+// whole heap, or a JVM with that collector may end without a full collection although its heap is full.
 var generational = []pause.Collector{pause.Serial, pause.Parallel, pause.G1}
 
 // heap records the sizes of the heap after a collection.

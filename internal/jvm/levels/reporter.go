@@ -19,7 +19,8 @@ const (
 	maxWarns   = 30 // log lines a minute
 	warnPeriod = time.Minute
 
-	// maxQuoted bounds the logged text of one error, in bytes. A refusal includes HotSpot's suggestions.
+	// maxQuoted bounds the text of one error, in the log and in the status, in bytes. It is large because a
+	// refusal includes HotSpot's suggestions.
 	maxQuoted = 2048
 )
 

@@ -22,8 +22,8 @@ const (
 	findInterval = time.Second
 )
 
-// answered returns how long a request, or the raise of a trigger, waits for the JVMs. A JVM that has
-// not answered by then will not answer.
+// answered returns how long a request to change levels, or the raise of a trigger, waits for the JVMs.
+// A JVM that has not answered by then will not answer.
 func answered(timeout time.Duration) time.Duration { return control.PerTask*timeout + findInterval }
 
 // runner carries out the tasks of a plan. One goroutine uses the runner and

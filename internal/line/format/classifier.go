@@ -225,7 +225,8 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 }
 
 // Begins reports whether a line that is not UL may be taken for the first line of a record.
-// Package ring indents each further line of a record for which that is true.
+// Package ring indents a further line of a record if that is true of it, so that it does not look
+// like a first line.
 func Begins(line []byte) bool {
 	var at stamp
 	_, ok := parse(line, nil, &at)

@@ -16,7 +16,7 @@
 // line with a wrong level is either persisted, or dropped and counted. If the destination fails
 // and a line is read again, it gets the same level, unless less was known at the first reading.
 // That happens to the first of JUL's two lines if the second was not yet written. It also happens to
-// brackets, or an object, without a level if they come before the stream's first header.
+// a line of brackets or an object that shows no level, if it comes before the stream's first header.
 //
 //   - [UL]: see package ul.
 //   - [Pattern]: a time, with or without a date and brackets; then a level in upper-case letters,

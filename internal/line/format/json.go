@@ -52,7 +52,8 @@ func flatLevel(line []byte) ul.Level {
 // members reads the members of the object whose opening brace is just before text[i]. It
 // returns the offset after the closing brace. whole is false if members stopped early: the text
 // is malformed or ends too soon, or nothing more is needed. within is empty for the line's own
-// object. For an object inside it, within is the name of its member, and members looks no deeper.
+// object. For an object inside it, within is the name of the member that has it, and members
+// looks no deeper.
 func (o *object) members(i int, within string) (end int, whole bool) {
 	for {
 		i = skipBlank(o.text, i)
