@@ -48,8 +48,8 @@ that the container sends is run in the browser. T is a duration before now (10m,
 command prints the name of the file. If there is no browser, open the file
 yourself; set BROWSER to use another one.
 
-With -o json it prints the figures instead. With -l it prints the figures of the
-table, even for a single pod.
+With -o json it prints the figures instead: with -l, those of the table, even
+for a single pod.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 `

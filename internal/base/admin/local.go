@@ -76,7 +76,7 @@ func (s *Server) retryLocally(addr string) {
 			return false
 		}
 		// messages.md#the-destination: A retry has succeeded.
-		s.log.Info("listening for readers of the durable copy again", "address", addr)
+		s.log.Info("now listening for readers of the durable copy", "address", addr)
 		return true
 	}
 	for !try() {

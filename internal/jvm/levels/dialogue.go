@@ -50,7 +50,7 @@ func bring(ctx context.Context, talk outputs.Talk, t *plan.Task) (err error) {
 	if t.Undone = undoErr == nil; t.Undone {
 		return err
 	}
-	return fmt.Errorf("%w; undoing it failed, too: %w", err, undoErr)
+	return fmt.Errorf("%w; undoing the change failed, too: %w", err, undoErr)
 }
 
 // undo returns a JVM to the selection it had before t.
@@ -142,5 +142,5 @@ func give(ctx context.Context, talk outputs.Talk, t *plan.Task) error {
 	if t.Gone = undoErr == nil; t.Gone {
 		return err
 	}
-	return fmt.Errorf("%w; undoing it failed, too: %w", err, undoErr)
+	return fmt.Errorf("%w; undoing the change failed, too: %w", err, undoErr)
 }

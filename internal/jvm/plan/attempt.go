@@ -52,7 +52,7 @@ func (p *Plan) Attempted(t *Task) error {
 	a.wanted, a.err = t.Goal, outputs.Named(t.JVM, t.Err)
 	switch {
 	case a.refusal != nil:
-		a.err = fmt.Errorf("%w; undoing it failed, too: %w", a.refusal, t.Err)
+		a.err = fmt.Errorf("%w; undoing the change failed, too: %w", a.refusal, t.Err)
 	case attach.KindOf(t.Err) == attach.Refused && !t.Want.IsZero(), outputs.NothingToRaise(t.Err):
 		a.refusal = a.err
 	}

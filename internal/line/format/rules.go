@@ -25,7 +25,7 @@ func (r *Rules) Set(text string) error {
 	for _, one := range strings.Fields(text) {
 		glob, name, found := cutLast(one, '=')
 		if _, err := path.Match(glob, "x"); err != nil || !found || glob == "" || strings.Contains(glob, "/") {
-			return fmt.Errorf("%q is not of the form GLOB=FORMAT, for example 'app*.log=json'", one)
+			return fmt.Errorf("%q does not begin with a pattern for names of streams: use GLOB=FORMAT, for example 'app*.log=json'", one)
 		}
 		format, err := Parse(name)
 		if err != nil {

@@ -23,7 +23,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestRulesThatAreNone(t *testing.T) {
-	const noGlob = "is not of the form GLOB=FORMAT"
+	const noGlob = "does not begin with a pattern"
 	for text, want := range map[string]string{
 		"pattern":                           noGlob,
 		"=pattern":                          noGlob,
