@@ -156,8 +156,8 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 	}
 }
 
-// While no JVM writes, reading makes room, however little there is. The sidecar's own marks, such as that of a drain, are
-// not a JVM's writes.
+// While no JVM writes, reading makes room, however little there is. The sidecar's own marks, such as that of a
+// drain, are not a JVM's writes.
 func TestAMarkOfTheSidecarDropsNoLines(t *testing.T) {
 	b := newBench(t)
 	b.small()

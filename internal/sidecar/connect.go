@@ -66,8 +66,8 @@ func (p *parts) followers() ship.Followers {
 }
 
 // listenFor opens the socket on which the sidecar answers readers of the durable copy in dir. If dir
-// does not exist, listenFor does nothing. It is called again once the destination is open; a failure
-// to open the destination is reported elsewhere.
+// is not a directory yet, listenFor does nothing: the shipper calls it again once it has opened the
+// destination, and reports it if it cannot open the destination.
 func (p *parts) listenFor(dir string) {
 	if addr, err := owner.Address(dir); err == nil {
 		p.server.ListenAt(addr)

@@ -116,7 +116,7 @@ func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 		t.last, t.estimated = when, false
 	case hasUp && !t.start.IsZero():
 		t.last, t.estimated = t.start.Add(up), t.basis != exact
-		if !t.by.IsZero() && t.last.After(t.by) { // an earlier date is wrong, or the clock was set back
+		if !t.by.IsZero() && t.last.After(t.by) { // the date of an earlier line is wrong, or the clock was set back
 			t.last, t.estimated = t.by, true
 		}
 	}

@@ -17,7 +17,7 @@ import (
 //   - Either all records have an uptime or none has. All uptimes are from the same JVM.
 //   - No line is a marker, reports dropped lines or a cut record, or contains another line.
 //
-// The number of lines of a regular segment is in the Lines of its [Sum].
+// The lines of a regular segment are counted by level, in the Lines of its [Sum].
 type Regular struct {
 	First, Last time.Time // the earliest and the latest time of a record
 

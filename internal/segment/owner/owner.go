@@ -10,8 +10,8 @@
 // derived from the directory's identity (see [Address]), so neither a port nor the disk is
 // involved. The answer must come from the process that holds the destination's lock according to
 // the lock file. That cannot be checked if no process holds the lock, or if its holder or the
-// process that answers is in another process namespace. Then the answer must come from a process
-// of root, of the reader's user, or of the owner of the directory .ullage.
+// process that answers is not known to be in the reader's process namespace. Then the answer must
+// come from a process of root, of the reader's user, or of the owner of the directory .ullage.
 //
 // If nothing answers, the lock decides: the kernel releases the lock when its holder dies, so
 // leftovers of a dead process have no effect. A holder that does not answer, because it runs in

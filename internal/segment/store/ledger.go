@@ -33,7 +33,7 @@ type entry struct {
 	start  int64 // Unix time, as in the name
 	since  int64 // Unix time: start, or the start of a later segment of the stream if that is earlier
 	order  int64 // since, on the clock of the ledger
-	wrote  int64 // the last write to this segment, or to a later one if that is earlier, on the clock of the ledger
+	wrote  int64 // the last write to this segment, or to a later one if that write is earlier, on the ledger's clock
 	size   int64
 	disk   int64
 	how    segment.Compression

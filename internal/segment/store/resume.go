@@ -33,7 +33,7 @@ const Unbounded = math.MaxInt64
 // The error wraps [ErrMark] if
 //
 //   - Resume would have to remove more than maxCut bytes on disk, more segments than a writer
-//     creates between two commits, or a segment that is not newer than an earlier mark;
+//     creates between two commits, or a segment that is not newer than an earlier mark; or
 //   - the segment of m is shorter than the offset of m, or is missing while m is not Gone.
 //
 // An error that wraps [ErrRefused] concerns only this stream. Any other error, such as [ErrAway],

@@ -90,8 +90,8 @@ func (s *Store) Acquire(ctx context.Context) error { return s.dest.acquire(ctx) 
 //   - or that is empty or was a destination before, if the open one was deleted, or
 //     was replaced within its file system.
 //
-// In the latter case, replaced is true: committed segments may be elsewhere, and Key may return
-// another key.
+// In both cases, and if the lock file of the open directory was deleted, replaced is true: committed
+// segments may be elsewhere, and Key may return another key.
 func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 	if same, err := s.dest.again(); same || err != nil {
 		return false, err

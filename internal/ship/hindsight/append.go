@@ -71,8 +71,9 @@ func (l *Log) expire(since int64) {
 	}
 }
 
-// endSaving ends the saving once lines arrive that were written after its end. Otherwise, a
-// restart would also save the records that it finds.
+// endSaving ends the saving once lines arrive that were written after its end. Otherwise, a restart
+// would also save the lines that it finds in the source: until the reader has caught up, the
+// earliest time at which they were written is long ago.
 func (l *Log) endSaving(since int64) {
 	if h, until := l.peek(), l.until.Load(); since > until && (h == nil || !l.wanted(h)) {
 		l.until.CompareAndSwap(until, 0)

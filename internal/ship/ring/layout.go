@@ -61,7 +61,7 @@ const (
 	maxPayload = 32 << 10
 
 	// maxPad bounds the length of a pad. A pad fills the rest of the ring, which was too short for
-	// a claim, or the claim of a thread that had no stack left. The bound covers both together.
+	// a claim, or the claim of a thread that had no stack left. The bound is enough for one of each.
 	maxPad = 2 * (payloadAt + maxPayload)
 )
 

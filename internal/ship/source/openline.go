@@ -101,9 +101,9 @@ func (o *OpenLines) Forget() { clear(o.durable) }
 // Rewind returns to the durable open lines.
 func (o *OpenLines) Rewind() { o.handedOn = maps.Clone(o.durable) }
 
-// AddTo adds to saved, the positions for a checkpoint, the positions of open lines whose file is absent
-// or was truncated. For a line without a position, it adds an open position at offset 0, which means
-// that the content with the line is gone.
+// AddTo completes saved, the positions for a checkpoint: it adds those of open lines whose file is
+// absent or was truncated. For a line without a position, it adds an open position at offset 0, which
+// means that the content with the line is gone.
 func (o *OpenLines) AddTo(saved, absent map[position.Content]position.Saved) {
 	for name, line := range o.durable {
 		has, known := saved[line.of]

@@ -29,8 +29,8 @@ type Stream struct {
 }
 
 // Marker reports whether line is a marker that the sidecar wrote into the stream. It returns the
-// marker's gap. A marker is not a line of the JVM and is never withheld. If a marker is dropped,
-// the lines in its gap are counted as dropped, not the marker itself.
+// marker's gap. A marker is not a line of the JVM and is never withheld. If a marker is dropped, the
+// marker that replaces it counts the lines in its gap, not the marker itself.
 func (st *Stream) Marker(line []byte) (gap ul.Gap, is bool) {
 	if !st.events {
 		return ul.Gap{}, false

@@ -30,7 +30,7 @@
 //	 64  8  end of the block in the source file
 //	 72  4  CRC-32C of the last bytes before that end
 //	 76  1  how many bytes that CRC covers
-//	 77  1  1 if the block ends inside a line longer than the limit, otherwise 0
+//	 77  1  1 if the block ends inside a line, otherwise 0
 //	 78  1  level that a continuation after the block inherits
 //	 79  1  length of the stream's name
 //	 80 16  when the first and the last line were read, Unix time in ns
@@ -54,9 +54,9 @@
 //
 // Adjacent records that hold only kept lines and counts are merged, so that the
 // lines kept during a long stall share pages. A merged record covers more than one
-// block of the source file, and the lines and markers that it yields are shorter
-// than that range. A stretch of rest in it may be shorter than MinRest; the total
-// length of its markers is bounded instead.
+// block of the source file, but it yields only its kept lines, 64 KiB at most, and
+// markers. A stretch of rest in it may be shorter than MinRest; the total length of
+// its markers is bounded instead.
 //
 // # Crash windows
 //

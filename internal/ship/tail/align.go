@@ -57,8 +57,9 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 	return false, nil
 }
 
-// behindMarkers returns what follows the last gap marker in end, the tail of the persisted copy. The
-// source no longer holds the lines before that marker.
+// behindMarkers returns what follows the last gap marker in end, which is the tail of the persisted
+// copy or the content of a record. The source may lack the marker: it stands for lines that were
+// dropped.
 func behindMarkers(end []byte) []byte {
 	for at := len(end); at > 0; {
 		begin := bytes.LastIndexByte(end[:at-1], '\n') + 1

@@ -189,7 +189,7 @@ func (m *mover) classify(f *source.File, b *spool.Block, data []byte, open bool,
 	class.Resume(level)
 	var read volume
 	offset := b.From
-	counts := !open || b.From == f.Read.Offset // a first line counts if it begins here, or its beginning was handed on
+	counts := !open || b.From == f.Read.Offset // the first line counts if it begins here or was handed on in part
 	for len(data) > 0 {
 		line, ended := data, false
 		if end := bytes.IndexByte(data, '\n'); end >= 0 {
