@@ -67,7 +67,7 @@ func (p *parts) followers() ship.Followers {
 
 // listenFor opens the socket on which the sidecar answers readers of the durable copy in dir. If dir
 // is not a directory yet, listenFor does nothing: the shipper calls it again once it has opened the
-// destination, and reports it if it cannot open the destination.
+// destination. If the shipper cannot open the destination, it reports that.
 func (p *parts) listenFor(dir string) {
 	if addr, err := owner.Address(dir); err == nil {
 		p.server.ListenAt(addr)
