@@ -31,8 +31,10 @@ const (
 
 	// A destination that has accepted nothing for stallTime is treated as stalled for now.
 	// rateTime is the interval at which the amount written is measured. JVMs that have written
-	// within writingTime may write again before the next check.
+	// within writingTime may write again before the next check. A source that would be full within
+	// fullTime, if it went on to grow as it does, is treated as full.
 	stallTime   = 250 * time.Millisecond
+	fullTime    = time.Second
 	lastTime    = time.Second // how long after the last drop of lines of all levels the status still reports it
 	rateTime    = 100 * time.Millisecond
 	writingTime = time.Second
@@ -70,6 +72,8 @@ type rate struct {
 	looked  time.Time
 	written int64     // sizes of the JVMs' files at the last check
 	own     int64     // memory of the source files and the spool at the last check
+	freed   int64     // the memory that was freed by moving and dropping lines since then
+	growth  float64   // bytes a second by which the memory grew before the last check, without what was freed
 	grew    time.Time // when a check last found that the JVMs wrote
 	writing bool      // the JVMs wrote recently
 	growing int       // number of consecutive checks that found more memory in use
@@ -88,18 +92,29 @@ func (t *rate) take(m usage, now time.Time) {
 	} else {
 		t.growing = 0
 	}
-	t.looked, t.written, t.own = now, m.written, m.own
+	t.growth = 0
+	if !t.looked.IsZero() { // there may have been no check for long, because there was no need for one
+		t.growth = float64(m.own-t.own+t.freed) / min(now.Sub(t.looked), fullTime).Seconds()
+	}
+	t.looked, t.written, t.own, t.freed = now, m.written, m.own, 0
+}
+
+// fills reports whether the source would soon be full if it went on to grow as before the last check.
+func (t *rate) fills(m usage) bool {
+	room := (1 - m.used) * float64(m.budget)
+	return t.growth > 0 && t.growth*fullTime.Seconds() > room
 }
 
 // lags reports whether memory must be freed: the JVMs write, and the destination accepts
 // nothing, or less than they write. A full queue and a full source are not enough: a
 // healthy destination empties them. If the queue has room, reading makes room in the source,
-// unless reading itself is too slow: above the last mark, the JVMs would soon have no room.
+// unless reading itself is too slow. This shows above the last mark, if the source still grows so
+// much that the JVMs would soon have no room.
 func (p *pressure) lags(m usage) bool {
 	now := time.Now()
 	p.rate.take(m, now)
 	stalled := now.Sub(time.Unix(0, p.link.progress.Load())) > stallTime
-	return p.rate.writing && (m.used > p.marks.dropAt || !p.late && (stalled || p.rate.growing >= 2))
+	return p.rate.writing && (m.used > p.marks.dropAt && p.rate.fills(m) || !p.late && (stalled || p.rate.growing >= 2))
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
@@ -115,6 +130,7 @@ func (p *pressure) relieve(full bool) {
 	switch {
 	case lags, p.src.Refusing() && p.rate.writing:
 		p.relieveUntil(m)
+		p.rate.freed += p.freed
 	case full, p.src.Refusing():
 		p.marks.reset()
 	}
