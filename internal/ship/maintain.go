@@ -23,7 +23,7 @@ func (c Config) maintainEvery() time.Duration {
 
 const (
 	maxOpenSegments = 64  // segments that stay open between commits, if the descriptors allow that many
-	maxIdleStreams  = 128 // streams without files that can continue where they ended
+	maxIdleStreams  = 128 // streams without files that are remembered, so that they can continue where they ended
 )
 
 // maintain seals segments, deletes those beyond the limits of retention, forgets streams without

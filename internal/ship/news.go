@@ -61,7 +61,8 @@ func (n *news) take() report {
 	return r
 }
 
-// apply applies the report to the checkpoint and the hindsight.
+// apply updates the checkpoint from the report. If the state directory has changed, the checkpoint
+// and d switch to the new one, or to none.
 func (r report) apply(check *checkpoint.Checkpoint, d *detail) {
 	check.Forget(r.gone)
 	check.Add(r.back)

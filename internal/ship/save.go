@@ -9,10 +9,10 @@ import (
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
-// saveCheckpoint saves the checkpoint, however long that takes: once the segments are synced,
-// the save cannot be undone, because the slot may hold the new state even if saving has failed.
-// Then it records the number at the destination, which makes all earlier checkpoints stale. The
-// caller reclaims only after that.
+// saveCheckpoint saves the checkpoint. After an error other than [checkpoint.ErrNoRoom], it retries
+// until ctx ends: the synced segments cannot be cut back, because the slot may hold the new state
+// even if saving has failed. Finally, it records the number at the destination, which makes all
+// earlier checkpoints stale. The caller reclaims only after that.
 func (w *writer) saveCheckpoint(ctx context.Context) error {
 	for backoff, first := newBackoff(), true; ; first = false {
 		w.link.news.take().apply(w.check, w.detail)
@@ -44,8 +44,8 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 	}
 }
 
-// saveMarks saves the checkpoint if it lacks a mark that must be saved before
-// anything is appended after it.
+// saveMarks saves the checkpoint if it has changes, such as a new mark, that must be saved before
+// the next append.
 func (w *writer) saveMarks(ctx context.Context) error {
 	if !w.unsaved {
 		return nil

@@ -68,7 +68,7 @@ func (v *view) update(src *tail.Source) {
 	v.usage, v.used, v.source, v.claims = usage, used, source, claims
 }
 
-// show adds the state that the reader shows to a status.
+// show sets the fields of a status that come from the view.
 func (v *view) show(st *admin.Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

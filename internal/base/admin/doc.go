@@ -21,8 +21,9 @@
 // deadline. At the limit, a new connection closes the longest idle one, so a client that holds
 // connections cannot lock out a probe. There is no profiler and no handler on a default mux.
 //
-// The page loads nothing else: its Content-Security-Policy forbids that. While the page is
-// visible, it requests /status and /recent, one after the other, over one connection.
+// The page is self-contained: its Content-Security-Policy forbids loading scripts, styles or
+// images from any server. While the page is visible, it requests /status and /recent, one after
+// the other, over one connection.
 //
 // The handlers call the functions of [Answers] at any time, and concurrently. These functions
 // must not wait for a disk: a probe that waits fails, and stalled disks are what the sidecar is

@@ -5,9 +5,9 @@ import "io"
 // batch is how many entries of a directory are in memory at a time.
 const batch = 512
 
-// EachEntry calls fn with every entry of a directory that read has not returned yet. Other processes
-// may have created any number of entries, so EachEntry reads them in batches. read is
-// [os.File.ReadDir] or [os.File.Readdirnames]. fn may remove the entry; its first error ends the
+// EachEntry calls fn with each entry of a directory that earlier calls of read have not returned.
+// Other processes may have created any number of entries, so EachEntry reads them in batches. read
+// is [os.File.ReadDir] or [os.File.Readdirnames]. fn may remove the entry; its first error ends the
 // calls.
 func EachEntry[T any](read func(n int) ([]T, error), fn func(T) error) error {
 	for {

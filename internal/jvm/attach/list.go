@@ -20,8 +20,9 @@ const (
 
 // If a JDK before 20 lists a selection of lossLen bytes or more, an item may be missing although
 // the selection looks well-formed. Such a JVM writes each item into a buffer of 256 bytes, doubled
-// as needed. If the text so far fills the buffer to the last byte, the comma overwrites the NUL,
-// and the next item is written after a NUL that a failed attempt left at offset 255 (or 511). If
+// as needed. If the text so far fills the buffer to the last byte, the comma overwrites the final
+// NUL. The first attempt to write the next item then fails and leaves a NUL in place of the comma,
+// at offset 255 (or 511). A later attempt writes the item after that NUL, so it is not listed. If
 // there is not even room for the tags of an item, a "=" replaces a comma, and the tags may be
 // missing. The latter can happen at about 240 bytes or more, and the result is never well-formed.
 // OpenJDK fixed both bugs with JDK-8294362.
@@ -97,8 +98,9 @@ func ParseList(text string) ([]Output, error) {
 	return outputs, nil
 }
 
-// checkOrder sets Err for every output whose index is not its position, and for the output at the
-// position of that index. A name with newlines can fake whole outputs.
+// checkOrder sets Err for every output whose index differs from its position in the list. If the
+// index is that of an earlier position, checkOrder also sets Err for the output at that position. A
+// name with newlines can fake whole outputs.
 func checkOrder(outputs []Output) {
 	for i := range outputs {
 		if at := outputs[i].Index; at != i {

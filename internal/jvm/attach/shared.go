@@ -57,9 +57,9 @@ func (c *Client) findSockets(ctx context.Context, f *finding) {
 
 // stale returns the sockets without a listener. A stopped or busy JVM still listens: the kernel
 // accepts connections for it until its backlog is full. HotSpot listens before it gives the socket
-// its name. To be sure, stale retries a young socket until the socket is refusedFor old. The
-// level of a known JVM may be raised, so stale retries its socket for refusedFor in all. All sockets
-// share that time.
+// its name. To be sure, stale retries a young socket until the socket is refusedFor old. A
+// known JVM may have a raised level, so its socket is retried whatever its age, until refusedFor has
+// passed. All sockets are retried together, within this one period.
 func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool) (stale []JVM) {
 	began := time.Now()
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
@@ -97,7 +97,8 @@ func (c *Client) refuses(j JVM) bool {
 	return err == unix.ECONNREFUSED
 }
 
-// listens reports whether the JVM's user listens on the JVM's socket.
+// listens reports whether a process of the JVM's user listens on the JVM's socket; see
+// [socket.answers].
 func (c *Client) listens(j JVM) bool {
 	s, err := c.open(j)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// Bounds on log lines about JVMs: a JVM chooses its answers, and may start and end very often.
+// Bounds on log lines about JVMs: a JVM controls the text of its answers, and JVMs may start and
+// end very often.
 const (
 	maxHolding = 32 // concurrent errors
 	maxWarns   = 30 // log lines a minute

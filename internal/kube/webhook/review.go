@@ -72,8 +72,8 @@ func namesOf(pod []byte) (name, owner string, controller *metav1.OwnerReference)
 // head has the fields that an answer to an unreadable review needs.
 type head struct{ apiVersion, kind, uid string }
 
-// answerable reports whether an answer to the API server is possible. The answer to a review of
-// another version is assumed to have the form of v1, as in the versions before v1.
+// answerable reports whether an answer to the API server is possible. It assumes that the answers
+// of all versions have the same form as in v1, which is true of the versions before v1.
 func (h head) answerable() bool {
 	return h.kind == reviewKind && strings.HasPrefix(h.apiVersion, admissionv1.GroupName+"/") && h.uid != ""
 }
@@ -123,8 +123,8 @@ func eachField(d *json.Decoder, field func(key string) error) error {
 	return err
 }
 
-// usablePatch checks that an API server can decode the patch: it treats an
-// undecodable patch as a missing answer.
+// usablePatch checks that an API server can decode the patch. An API server treats a patch that it
+// cannot decode like a missing answer.
 func usablePatch(patch []byte) (operations int, err error) {
 	var ops []struct {
 		Op   string `json:"op"`

@@ -72,7 +72,8 @@ func isOldPause(rest []byte) bool {
 // times, or another record. Anything else means that a bracket inside the record was lost, and
 // that the apparent length of the pause is only the length of a part.
 func mayFollow(rest []byte) bool {
-	if _, ok := decimal(bytes.TrimRight(rest, "\r"), time.Second); ok { // the uptime at the beginning of -XX:+PrintCMSInitiationStatistics
+	// rest may be the uptime in the first line that -XX:+PrintCMSInitiationStatistics writes.
+	if _, ok := decimal(bytes.TrimRight(rest, "\r"), time.Second); ok {
 		return true
 	}
 	rest = bytes.TrimLeft(rest, " \r")

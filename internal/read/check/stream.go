@@ -180,8 +180,8 @@ func (s *stream) endRun() {
 	s.run = Run{Stream: s.out.Stream, Run: number}
 }
 
-// untimed gives a run without times the times of the segments. Such a run is the only run of
-// its stream.
+// untimed takes the times of the run from the segments if the run has none. Such a run is the
+// only run of its stream.
 func (s *stream) untimed() {
 	if !s.run.First.IsZero() || len(s.segs) == 0 {
 		return

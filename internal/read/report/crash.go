@@ -12,9 +12,10 @@ import (
 )
 
 // crashes reads the reports (hs_err files) that crashing JVMs left in one stream. Such a
-// stream is not a log: it has no run, and it makes no figure incomplete. A JVM overwrites the
-// report of an earlier JVM with the same file name. In a container that restarts, the name is
-// always the same, because the pid is 1. So a stream may hold several reports.
+// stream is not a log: it contains no run, and the figures are complete even if a part of it
+// cannot be read. A JVM overwrites the report of an earlier JVM with the same file name. In a
+// container that restarts, the name is always the same, because the pid is 1. So a stream may
+// hold several reports.
 type crashes struct {
 	sum     *sum.Sum
 	cfg     Config

@@ -34,7 +34,7 @@ func (k *keptLine) set(number uint64, line []byte) {
 	k.text = append(k.text[:0], line[:min(len(line), view.KeptBytes)]...)
 }
 
-// following is a stop that needs lines after its last one, and the number of that line.
+// following is a stop that still lacks lines in After. The missing lines have numbers above last.
 type following struct {
 	to   *view.Stop
 	last uint64
@@ -79,7 +79,8 @@ func (k *kept) describe(to *view.Stop, s *pause.Stop) (last uint64) {
 		}
 	}
 	if newest := &k.events[(k.n+keptEvents-1)%keptEvents]; end == k.last && newest.number != end {
-		texts = append(texts, string(k.recent[k.last%recentLines].text)) // the joiner has received this line, which is not among the events yet
+		// The joiner is still processing the last line of the stop, which is added to the events afterwards.
+		texts = append(texts, string(k.recent[k.last%recentLines].text))
 	}
 	to.Lines = texts[max(0, len(texts)-8):]
 	return last

@@ -12,7 +12,7 @@
 //	  0    8  sequence number of a segment
 //	  8    8  creation time of that segment as in its name, Unix milliseconds
 //	 16    8  size of the segment, bytes on disk
-//	 24    4  CRC-32C of these bytes
+//	 24    4  CRC-32C of the segment's bytes
 //	 28    1  version, 1
 //	 29    1  flags: 1 if the segment is regular, see [Regular]; plus 2 if its records have uptimes
 //	 30    2  length of the head
@@ -51,8 +51,9 @@
 //     number has another creation time, and its entry takes precedence over the stale one.
 //   - A power failure may leave any part of the file, because it is not synced: entries up to
 //     the first bad checksum are used, and the writer continues after them.
-//   - While the file is thinned, new entries precede old entries with lower numbers, which are
-//     out of order and therefore not used.
+//   - When the file is thinned (see Size), it is overwritten from its beginning. Until its end is
+//     cut off, old entries follow the new ones. Their numbers are not higher, so they are out of
+//     order and not used.
 //
 // # Size
 //

@@ -6,16 +6,16 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
-// A run is a stretch of rest and the kept stretch after it. Either may be
-// empty.
+// A run is a stretch of lines that are not kept (the rest), followed by a stretch of kept lines.
+// Either may be empty.
 type run struct {
 	rest  uint32 // bytes
 	lines [ul.NumLevels]uint32
 	kept  uint32 // bytes
 }
 
-// append appends the run: the bytes of rest, a set of the levels that have
-// lines, their counts, the bytes of kept.
+// append appends the encoded run to b. It writes the length of the rest, a bit set of the levels
+// that have lines there, their line counts, and the length of the kept stretch.
 func (r *run) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(r.rest))
 	set := byte(0)

@@ -82,10 +82,10 @@ func Inject(text []byte, cfg wish.Config) ([]byte, []Note, error) {
 	return out, m.notes, nil
 }
 
-// offlineYield is how long a sidecar from a manifest waits for the first log. No injector
-// repairs such a pod. If another webhook strips its sidecar's restartPolicy, the JVM starts
-// that much later. If no webhook strips it, and pulling the JVM's image takes longer than that,
-// the sidecar is restarted once.
+// offlineYield is how long a sidecar from a manifest waits for the first log. No injector repairs
+// a pod that is made from a manifest. If another webhook strips its sidecar's restartPolicy, the
+// JVM starts offlineYield later. If no webhook strips it, and pulling the JVM's image takes longer
+// than offlineYield, the sidecar is restarted once.
 const offlineYield = "1m"
 
 // yielding adds yield-after to the defaults: the sidecar exits after that time,

@@ -41,8 +41,8 @@ type Sum struct {
 	ofRuns []*times // for each listed run, the times of its stream
 }
 
-// times has the total duration of those runs of one stream whose duration the log shows, and the number of all stops
-// in the stream.
+// times holds figures of one stream: the total duration of its runs, for how long they were stopped, and the number
+// of its stops. Runs whose duration the log does not show add only their stops.
 type times struct {
 	span, stopped float64 // seconds
 	stops         uint64
@@ -53,7 +53,8 @@ func (t *times) add(run times) {
 	t.span, t.stopped, t.stops = t.span+run.span, t.stopped+run.stopped, t.stops+run.stops
 }
 
-// newTimes returns the times of another stream. Two streams may have the same name, in two directories.
+// newTimes adds empty times for one more stream and returns them. Two streams may have the same name, in two
+// directories.
 func (s *Sum) newTimes() *times {
 	t := &times{}
 	s.times = append(s.times, t)
