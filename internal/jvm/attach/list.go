@@ -91,7 +91,7 @@ func ParseList(text string) ([]Output, error) {
 		case len(outputs) == 0:
 			return nil, errors.New("parse VM.log list: it does not begin with an output")
 		default:
-			outputs[len(outputs)-1].fail(errors.New("the next line is not an output: its name may contain a newline"))
+			outputs[len(outputs)-1].fail(errors.New("the line after this output is not an output: the name of this output may contain a newline"))
 		}
 	}
 	checkOrder(outputs)
@@ -182,7 +182,7 @@ func (o *Output) check() error {
 	case !areOptions(o.Options):
 		return fmt.Errorf("options %.80q are not as the JVM lists them", o.Options)
 	case len(o.Selection) >= lossLen && !folds:
-		return fmt.Errorf("its selection has %d bytes: JDK 17 lists %d or more with parts missing; use wildcards in -Xlog, or a newer JDK",
+		return fmt.Errorf("its selection has %d bytes, and JDK 17 may omit parts of a selection of %d bytes or more: use wildcards in -Xlog, or a newer JDK",
 			len(o.Selection), lossLen)
 	case o.Selection == "all=off" && o.File() != "":
 		return errors.New("it is off: restoring it would make the JVM delete the output")

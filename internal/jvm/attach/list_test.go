@@ -104,7 +104,7 @@ func TestParseListOfLongSelections(t *testing.T) {
 	for _, c := range []struct{ reply, name, want string }{
 		// The first of these selections lacks an item at its end, the second one in the middle. The
 		// reply does not show that anything is missing.
-		{"list-jdk17.txt", "lost-last", "its selection has 255 bytes: JDK 17 lists 255 or more with parts missing"},
+		{"list-jdk17.txt", "lost-last", "its selection has 255 bytes, and JDK 17 may omit parts of a selection of 255 bytes or more"},
 		{"list-jdk17.txt", "lost-inside", "its selection has 266 bytes"},
 		// This selection is complete, but the reply does not show that either.
 		{"list-jdk17.txt", "whole", "its selection has 255 bytes"},

@@ -83,6 +83,19 @@ func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
 	}
 }
 
+// The figures do not depend on a report of a crash.
+func TestAMissingSegmentOfACrashReportIsNoLoss(t *testing.T) {
+	crash := segments(t, 3)
+	remove(t, crash, 2)
+	log := filepath.Join(filepath.Dir(crash), "hs_err_pid7.log")
+	if err := os.Rename(crash, log); err != nil {
+		t.Fatal(err)
+	}
+	if r := reportOn(t, Config{}, log, segments(t, 1)); !r.Complete || !has(r, "missing") {
+		t.Errorf("complete %v, problems %+v; want a complete report with the problem missing", r.Complete, r.Problems)
+	}
+}
+
 // A report treats retention as `ullage check` does: a stream may begin with any segment,
 // unless its beginning is in the window.
 func TestRetentionIsNoLoss(t *testing.T) {

@@ -263,7 +263,7 @@ func (st *stream) sequence() {
 	for i := range in.segs[1:] {
 		n += segment.Missing(in.segs[i], in.segs[i+1], cfg.Since, cfg.Until)
 	}
-	st.sum.Problem(view.ProblemMissing, n, true, fmt.Sprintf("%s: %s missing although retention did not delete them", in.name, view.Plural(n, "segment")))
+	st.sum.Problem(view.ProblemMissing, n, !in.isCrash(), fmt.Sprintf("%s: %s missing although retention did not delete them", in.name, view.Plural(n, "segment")))
 	if first := in.segs[0]; in.whole && first.Follows() > 0 && !in.isMarks() {
 		short := !cfg.Since.IsZero() && cfg.Since.Before(first.Start)
 		st.sum.Problem(view.ProblemRetention, 1, short, fmt.Sprintf("%s: retention has deleted lines before %s", in.name, first.Start.UTC().Format("2006-01-02 15:04:05Z")))

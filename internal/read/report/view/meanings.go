@@ -24,7 +24,7 @@ var meanings = map[string]string{
 	"stop, p99":                 "The duration that 99 % of the stops do not exceed.",
 	"longest time to safepoint": "The longest time that threads needed to stop after the JVM asked them to.",
 	"full collections an hour":  "Collections of the whole heap in one stop, divided by the hours in the log.",
-	"suspected stalls an hour":  "Stops that their own work does not explain, divided by the hours in the log.",
+	"suspected stalls an hour":  "Stops that look longer than their own work explains, divided by the hours in the log.",
 
 	// Distributions.
 	"cause":       "Why the application was stopped, in the words of the JVM.",
@@ -53,7 +53,7 @@ var meanings = map[string]string{
 
 	// Runs of JVMs.
 	"stream":    "The name under which the log is kept.",
-	"run":       "The number of the JVM's start, in the order of the log.",
+	"run":       "Which start of a JVM this is, counted from the beginning of the log.",
 	"collector": "The garbage collector, the version of the JVM, its flags and its settings.",
 	"span":      "The time from the first to the last line of the run.",
 	"allocated": "How much memory the application allocated per second.",
@@ -66,7 +66,7 @@ var meanings = map[string]string{
 	"tags":  "The tags of the lines.",
 	"lines": "How many lines of the log have this level or these tags.",
 	"bytes": "The size of these lines, uncompressed.",
-	"share": "The size of the lines, relative to the largest part.",
+	"share": "The size of these lines, relative to the largest row of the table.",
 
 	// Comparisons.
 	"figure":        "What is compared.",
@@ -77,6 +77,6 @@ var meanings = map[string]string{
 	"from":          "The lower end of the interval of the difference.",
 	"to":            "The upper end of the interval of the difference.",
 	"beyond chance": "Whether the interval of the difference excludes zero.",
-	"over all logs": "A value of the spread over all logs.",
+	"over all logs": "Which value of each figure over all logs: the lowest, a quartile, the median or the highest.",
 	"log":           "The name of the log. The logs that differ most from their group come first.",
 }
