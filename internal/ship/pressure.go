@@ -75,7 +75,7 @@ type rate struct {
 	freed   int64     // the memory that was freed by moving and dropping lines since then
 	growth  float64   // bytes a second by which the memory grew before the last check, without what was freed
 	grew    time.Time // when a check last found that the JVMs wrote
-	writing bool      // the JVMs wrote recently, or may want to but cannot
+	writing bool      // the JVMs wrote recently
 	growing int       // number of consecutive checks that found more memory in use
 }
 
@@ -86,7 +86,7 @@ func (t *rate) take(m usage, now time.Time) {
 	if m.written > t.written && !t.looked.IsZero() {
 		t.grew = now
 	}
-	t.writing = m.stuck || now.Sub(t.grew) < writingTime
+	t.writing = now.Sub(t.grew) < writingTime
 	if m.own > t.own {
 		t.growing++
 	} else {
