@@ -31,13 +31,15 @@ const (
 
 	// A destination that has accepted nothing for stallTime is treated as stalled for now.
 	// rateTime is the interval at which the amount written is measured. JVMs that have written
-	// within writingTime may write again before the next check. A source that would be full within
-	// fullTime, if it went on to grow as it does, is treated as full.
+	// within writingTime may write again before the next check.
 	stallTime   = 250 * time.Millisecond
-	fullTime    = time.Second
 	lastTime    = time.Second // how long after the last drop of lines of all levels the status still reports it
 	rateTime    = 100 * time.Millisecond
 	writingTime = time.Second
+
+	// While the source empties above the last mark, spareRoom must be free: a JVM may suddenly write 50 MB/s, and the
+	// next check is pressurePace later.
+	spareRoom = 4 << 20
 )
 
 // pressure decides when memory of the source is freed before its lines are durable, and how
@@ -72,11 +74,19 @@ type rate struct {
 	looked  time.Time
 	written int64     // sizes of the JVMs' files at the last check
 	own     int64     // memory of the source files and the spool at the last check
-	freed   int64     // the memory that was freed by moving and dropping lines since then
-	growth  float64   // bytes a second by which the memory grew before the last check, without what was freed
 	grew    time.Time // when a check last found that the JVMs wrote
 	writing bool      // the JVMs wrote recently
 	growing int       // number of consecutive checks that found more memory in use
+
+	freed        int64     // the memory that moving and dropping lines has freed so far
+	began        time.Time // the first check
+	last, before sample    // the latest sample, and the one before it
+}
+
+// sample is what a check found. Samples are stallTime apart.
+type sample struct {
+	at         time.Time
+	own, freed int64
 }
 
 func (t *rate) take(m usage, now time.Time) {
@@ -92,29 +102,35 @@ func (t *rate) take(m usage, now time.Time) {
 	} else {
 		t.growing = 0
 	}
-	t.growth = 0
-	if !t.looked.IsZero() { // there may have been no check for long, because there was no need for one
-		t.growth = float64(m.own-t.own+t.freed) / min(now.Sub(t.looked), fullTime).Seconds()
+	t.looked, t.written, t.own = now, m.written, m.own
+	if t.began.IsZero() {
+		t.began = now
 	}
-	t.looked, t.written, t.own, t.freed = now, m.written, m.own, 0
+	if now.Sub(t.last.at) >= stallTime {
+		t.before, t.last = t.last, sample{now, m.own, t.freed}
+	}
 }
 
-// fills reports whether the source would soon be full if it went on to grow as before the last check.
-func (t *rate) fills(m usage) bool {
-	room := (1 - m.used) * float64(m.budget)
-	return t.growth > 0 && t.growth*fullTime.Seconds() > room
+// empties reports whether the source takes less memory than a moment ago, apart from what was freed by moving and
+// dropping lines, and has spare room. If the checks are rare, because there is too little CPU time, the moment is
+// too long ago to say so. In the first moment of a process, nothing may be durable yet, so only the room decides.
+func (t *rate) empties(m usage, now time.Time) bool {
+	const moment = 4 * stallTime
+	less := now.Sub(t.before.at) < moment && m.own+t.freed-t.before.freed < t.before.own
+	return (less || now.Sub(t.began) < moment) && (1-m.used)*float64(m.budget) > spareRoom
 }
 
 // lags reports whether memory must be freed: the JVMs write, and the destination accepts
 // nothing, or less than they write. A full queue and a full source are not enough: a
 // healthy destination empties them. If the queue has room, reading makes room in the source,
-// unless reading itself is too slow. This shows above the last mark, if the source still grows so
-// much that the JVMs would soon have no room.
+// unless reading itself is too slow: above the last mark, the JVMs would soon have no room, unless
+// the source empties.
 func (p *pressure) lags(m usage) bool {
 	now := time.Now()
 	p.rate.take(m, now)
 	stalled := now.Sub(time.Unix(0, p.link.progress.Load())) > stallTime
-	return p.rate.writing && (m.used > p.marks.dropAt && p.rate.fills(m) || !p.late && (stalled || p.rate.growing >= 2))
+	last := m.used > p.marks.dropAt && (stalled || !p.rate.empties(m, now))
+	return p.rate.writing && (last || !p.late && (stalled || p.rate.growing >= 2))
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
