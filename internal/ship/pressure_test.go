@@ -143,12 +143,7 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 		{"more than the budget", 1.1, -64 << 10, stallTime, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
-			b.small()
-			b.cfg.Budget = 64 * settings.Mi
-			w := b.log("gc.log")
-			s, from := b.begun(true)
-			s.begins(t, from)
+			b, w, s := pressed(t, 64*settings.Mi)
 			for text := debugLines(0, 1000); s.reader.budget.measure().used < c.used; {
 				b.write(w, text)
 			}
@@ -170,11 +165,7 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 
 // However full the source is, relief ends below the last mark.
 func TestReliefEndsBelowTheLastMark(t *testing.T) {
-	b := newBench(t)
-	b.small()
-	w := b.log("gc.log")
-	s, from := b.begun(true)
-	s.begins(t, from)
+	b, w, s := pressed(t, settings.Mi)
 	press := s.reader.press
 	press.relieve(false) // the first of two looks
 	b.write(w, debugLines(0, 40000))
@@ -223,11 +214,7 @@ func TestLinesToKeepAreCompressedBeforeTheyAreDropped(t *testing.T) {
 		{"hardly any room", 0.97, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
-			b.small()
-			w := b.log("gc.log")
-			s, from := b.begun(true)
-			s.begins(t, from)
+			b, w, s := pressed(t, settings.Mi)
 			n := 0
 			for ; s.reader.budget.measure().used < c.used; n += 10 {
 				b.write(w, strings.ReplaceAll(debugLines(n, n+10), "[debug]", "[warning]"))
@@ -254,12 +241,7 @@ func TestLinesToKeepAreCompressedBeforeTheyAreDropped(t *testing.T) {
 // Pressure begins at a mark and ends a little below it. In between, lines to keep are not dropped even if nothing else
 // frees memory.
 func TestLinesToKeepAreNotDroppedBelowTheLastMark(t *testing.T) {
-	b := newBench(t)
-	b.small()
-	b.cfg.Budget = 4 * settings.Mi
-	w := b.log("gc.log")
-	s, from := b.begun(true)
-	s.begins(t, from)
+	b, w, s := pressed(t, 4*settings.Mi)
 	line := make([]byte, 100)
 	n := 0
 	for ; s.reader.budget.measure().used < 0.84; n++ {

@@ -99,6 +99,18 @@ func (s *Shipper) commits(t testing.TB) {
 // small sets a budget that is quickly used up.
 func (b *bench) small() { b.cfg.Queue, b.cfg.Budget = 256*settings.Ki, settings.Mi }
 
+// pressed returns a Shipper that has begun with a small queue and this budget, and its log, which is open for writing.
+func pressed(t *testing.T, budget settings.Size) (b *bench, w *os.File, s *Shipper) {
+	t.Helper()
+	b = newBench(t)
+	b.small()
+	b.cfg.Budget = budget
+	w = b.log("gc.log")
+	s, from := b.begun(true)
+	s.begins(t, from)
+	return b, w, s
+}
+
 func (b *bench) loseCheckpoint() {
 	for _, s := range b.slots() {
 		os.Remove(s)

@@ -34,7 +34,7 @@ type jdk8 struct {
 	begun     int       // pauses that have begun
 	aborted   bool      // the concurrent cycle of G1 was given up
 	collector Collector // the last collector that was seen
-	version   string    // of the JVM, until it is passed on with the next event; empty: there is none to pass on
+	version   string    // of the JVM, until it is passed on with the next event; empty: it is unknown or was passed on
 }
 
 // oldEvent is an event without a collection number, with the collection that it belongs to.
