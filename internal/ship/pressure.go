@@ -128,9 +128,24 @@ func (t *rate) empties(m usage, now time.Time) bool {
 func (p *pressure) lags(m usage) bool {
 	now := time.Now()
 	p.rate.take(m, now)
-	stalled := now.Sub(time.Unix(0, p.link.progress.Load())) > stallTime
+	stalled := p.stalled(now)
 	last := m.used > p.marks.dropAt && (stalled || !p.rate.empties(m, now))
 	return p.rate.writing && (last || !p.late && (stalled || p.rate.growing >= 2))
+}
+
+// stalled reports whether the destination is treated as stalled.
+func (p *pressure) stalled(now time.Time) bool {
+	return now.Sub(time.Unix(0, p.link.progress.Load())) > stallTime
+}
+
+// admit makes room for a JVM that finds none and therefore cannot show that it writes: before this process started, it
+// has filled the tmpfs, and now the destination is stalled. Whether the JVM wants to write is not known, so lines are
+// moved and none are dropped.
+func (p *pressure) admit(m usage) {
+	if !m.full || !p.stalled(time.Now()) || !p.src.Written() {
+		return
+	}
+	p.freed = p.src.Move(tail.Relief{Want: reliefBytes, Least: p.least(m), Keep: ul.Level(p.cfg.KeepLevel)})
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
@@ -146,10 +161,11 @@ func (p *pressure) relieve(full bool) {
 	switch {
 	case lags, p.src.Refusing() && p.rate.writing:
 		p.relieveUntil(m)
-		p.rate.freed += p.freed
 	case full, p.src.Refusing():
 		p.marks.reset()
+		p.admit(m)
 	}
+	p.rate.freed += p.freed
 	if p.marks.on() && p.freed >= reliefBytes {
 		p.at = time.Time{} // there is more to do
 		return

@@ -202,7 +202,7 @@ func (r *reader) finished() bool {
 	if r.drain.silent {
 		return true
 	}
-	r.drain.silent = time.Since(r.drain.since) >= lastWords || !r.src.Watcher.Written()
+	r.drain.silent = time.Since(r.drain.since) >= lastWords || !r.src.Relief.Written()
 	if r.drain.silent && r.to.Finished != nil {
 		r.to.Finished()
 	}

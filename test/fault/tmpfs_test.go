@@ -109,6 +109,25 @@ func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	}
 }
 
+// While there was no sidecar, the JVM has filled the tmpfs, and now the destination is frozen. The JVM cannot write, so
+// nothing shows that it wants to. The new sidecar makes room for it.
+func TestTmpfsIsFullAtAStartWithAFrozenDestination(t *testing.T) {
+	v := newVolume(t)
+	p := newPressed(t, "16m", v.Dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
+	p.pour(5e6)
+	p.persists()
+	p.side.Kill()
+	lab.Eventually(t, patience, "the writer finds no room", func() bool { return p.flood.Lost() > 0 })
+	thaw := v.freeze()
+	defer thaw() // before the sidecar is killed, because a kill waits for a frozen volume
+	p.side = lab.Run(t, p.source, p.dest, p.flags...)
+	written := p.flood.Bytes()
+	lab.Eventually(t, patience, "the writer has room again", func() bool { return p.flood.Bytes() > written+mib })
+	thaw()
+	p.persists()
+	p.settles()
+}
+
 // If the tmpfs has no size limit, only the JVM's memory limit bounds a backlog. The sidecar warns of that, and
 // keeps to --budget if it is set.
 func TestTmpfsWithoutASize(t *testing.T) {

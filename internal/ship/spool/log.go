@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
-// reserveBytes is allocated after the last record, so that a record without
+// ReserveBytes is allocated after the last record, so that a record without
 // lines can be appended when the tmpfs is full.
-const reserveBytes = 64 << 10
+const ReserveBytes = 64 << 10
 
 // Log is the spool of one source. Make it with [Open].
 type Log struct {
@@ -54,11 +54,11 @@ func (l *Log) Memory() int64 {
 // reserve allocates memory for the next record without lines. If that fails,
 // the next Append reports it.
 func (l *Log) reserve() {
-	if l.end+reserveBytes/2 <= l.reserved {
+	if l.end+ReserveBytes/2 <= l.reserved {
 		return
 	}
-	if unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, l.end, reserveBytes) == nil {
-		l.reserved = l.end + reserveBytes
+	if unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, l.end, ReserveBytes) == nil {
+		l.reserved = l.end + ReserveBytes
 	}
 }
 

@@ -193,8 +193,8 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 	if got := shape(read(t, l, sum).Data); got != want || sum.From != 0 || sum.End.Offset != 3*n {
 		t.Errorf("the merged record hands on %q, want %q; it is %+v", got, want, sum)
 	}
-	if got := l.Memory(); got > reserveBytes+2*position.PageSize {
-		t.Errorf("%d bytes are in use, want at most %d", got, reserveBytes+2*position.PageSize)
+	if got := l.Memory(); got > ReserveBytes+2*position.PageSize {
+		t.Errorf("%d bytes are in use, want at most %d", got, ReserveBytes+2*position.PageSize)
 	}
 	again, found := open(t, path)
 	if len(found) != 1 || shape(read(t, again, found...).Data) != want {
@@ -239,8 +239,8 @@ func TestKeptLinesMoveTogether(t *testing.T) {
 			if string(got.Data) != string(want.Data) || got.Lines != want.Lines || got.Made != want.Made {
 				t.Errorf("handed on:\n%swant:\n%s", got.Data, want.Data)
 			}
-			if used := l.Memory(); used > reserveBytes+2*position.PageSize {
-				t.Errorf("%d bytes are in use, want at most %d", used, reserveBytes+2*position.PageSize)
+			if used := l.Memory(); used > ReserveBytes+2*position.PageSize {
+				t.Errorf("%d bytes are in use, want at most %d", used, ReserveBytes+2*position.PageSize)
 			}
 			again, found := open(t, path)
 			if len(found) != 1 || !bytes.Equal(read(t, again, found...).Data, want.Data) {
@@ -314,8 +314,8 @@ func TestFreedRecordsAreForgotten(t *testing.T) {
 	for _, r := range records[:19] {
 		l.Free(r)
 	}
-	if got := l.Memory(); got > full/20+reserveBytes+2*position.PageSize {
-		t.Errorf("%d of %d bytes are in use, want at most %d", got, full, full/20+reserveBytes+2*position.PageSize)
+	if got := l.Memory(); got > full/20+ReserveBytes+2*position.PageSize {
+		t.Errorf("%d of %d bytes are in use, want at most %d", got, full, full/20+ReserveBytes+2*position.PageSize)
 	}
 	again, found := open(t, path)
 	if len(found) != 1 || string(read(t, again, found...).Data) != text {
@@ -323,8 +323,8 @@ func TestFreedRecordsAreForgotten(t *testing.T) {
 	}
 	again.Free(found[0])
 	empty, none := open(t, path)
-	if len(none) != 0 || empty.Memory() > reserveBytes {
-		t.Errorf("%d records were found and %d bytes are in use, want none and at most %d", len(none), empty.Memory(), reserveBytes)
+	if len(none) != 0 || empty.Memory() > ReserveBytes {
+		t.Errorf("%d records were found and %d bytes are in use, want none and at most %d", len(none), empty.Memory(), ReserveBytes)
 	}
 }
 
@@ -362,8 +362,8 @@ func TestTornAndForeignPagesAreGivenBack(t *testing.T) {
 			if got := read(t, again, found...); string(got.Data) != strings.Repeat(text, c.want) {
 				t.Errorf("read %d bytes, want %d times %d", len(got.Data), c.want, len(text))
 			}
-			if got := again.Memory(); got > 64<<10+reserveBytes {
-				t.Errorf("%d bytes are in use, want at most %d", got, 64<<10+reserveBytes)
+			if got := again.Memory(); got > 64<<10+ReserveBytes {
+				t.Errorf("%d bytes are in use, want at most %d", got, 64<<10+ReserveBytes)
 			}
 			r := appended(t, again, block(1<<30, text), Without{})
 			if got := read(t, again, r); string(got.Data) != text {

@@ -47,11 +47,16 @@ type Usage struct {
 // Usage asks the kernel how much space is used. While the directory is missing, it sets only Backlog
 // and Spooled.
 func (r *Reliever) Usage() Usage {
-	var u Usage
+	u := r.space()
 	for _, f := range r.table.Files {
 		u.Backlog += f.Backlog()
 		u.Spooled += f.Records.Bytes - f.Records.Lost
 	}
+	return u
+}
+
+// space returns what the kernel says about the file system.
+func (r *Reliever) space() (u Usage) {
 	var st unix.Statfs_t
 	if r.dir.opened() && unix.Fstatfs(r.dir.fd(), &st) == nil {
 		u.Total = int64(st.Blocks) * int64(st.Bsize)
@@ -118,23 +123,40 @@ func (r *Reliever) Memory() int64 {
 	return sum
 }
 
+// Written reports whether the kernel shows that some process has a file open for writing.
+func (r *Reliever) Written() bool {
+	for _, f := range r.table.Held {
+		if f.Inode.Written() {
+			return true
+		}
+	}
+	return false
+}
+
 // Refusing reports whether any file belongs to a refused stream.
 func (r *Reliever) Refusing() bool { return r.table.Streams.RefusedFiles > 0 }
 
 // Move compresses unread lines and moves them into the spool. It begins with the oldest lines
 // of the stream that has the most unread lines. It stops when it has freed as much memory as
 // wanted, when no block is left that is worth a record, or when it has taken too long. It
-// returns how much memory it freed, which is at least 1 if it moved anything. Lines are lost
-// only if the tmpfs has no room even for the compressed lines. Such lines are dropped at once,
-// whatever their level and the stream's share.
+// returns how much memory it freed, which is at least 1 if it moved anything.
+//
+// A block is not larger than half of the free memory, so its record has room even if the lines do
+// not compress. If there is less than that, the block is so small that its record fits into the memory that the
+// spool reserves, and less than Least is then enough. So lines are lost only if a JVM takes the free memory first.
+// Such lines are dropped at once, whatever their level and the stream's share.
 func (r *Reliever) Move(relief Relief) (freed int64) {
+	const small = spool.ReserveBytes / 4
 	left := r.recordsLeft()
 	for deadline := r.now().Add(relieveTime); freed < relief.Want && left > 0 && r.now().Before(deadline); left-- {
-		f := r.toMove(relief, 0)
+		most := min(max(small, r.space().Headroom/2), spool.BlockBytes)
+		next := relief
+		next.Least = min(relief.Least, most/2)
+		f := r.toMove(next, 0)
 		if f == nil {
 			break
 		}
-		freed += r.mover.relieve(f, load{least: relief.Least, most: spool.BlockBytes, keep: relief.Keep})
+		freed += r.mover.relieve(f, load{least: next.Least, most: most, keep: relief.Keep})
 	}
 	return freed
 }

@@ -205,13 +205,3 @@ func (w *Watcher) tick() {
 		f.Growth.Young = false
 	}
 }
-
-// Written reports whether the kernel shows that some process has a file open for writing.
-func (w *Watcher) Written() bool {
-	for _, f := range w.table.Held {
-		if f.Inode.Written() {
-			return true
-		}
-	}
-	return false
-}
