@@ -116,7 +116,7 @@ func TestReplacedDestinationIsTaken(t *testing.T) {
 			if replaced, err := s.Reopen(t.Context()); err != nil || !replaced {
 				t.Fatalf("Reopen: replaced %v, error %v; want true and no error", replaced, err)
 			}
-			if !bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "destination was replaced or emptied") {
+			if !bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "destination was replaced or mounted again") {
 				t.Errorf("the key is %x, want %x; log: %s", s.Key(), key, s.log)
 			}
 			second := openStore(t, dest, DefaultConfig())

@@ -101,11 +101,11 @@ func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 	if err := s.dest.adopt(ctx); err != nil {
 		return false, err
 	}
-	// messages.md#the-destination: Another process deleted or moved the directory within its file
-	// system. ullage continues in the new one. Earlier segments are where the old directory was
-	// moved, or lost.
-	s.log.Error("destination was replaced or emptied", "dir", s.dest.dir,
-		"hint", "persisting continues in the new directory; earlier segments are where the old directory was moved, or lost")
+	// messages.md#the-destination: The volume was mounted again, or another process deleted or moved
+	// the directory within its file system. ullage continues in the directory that is there now. If
+	// earlier segments are not in it, they are where the old directory was moved, or lost.
+	s.log.Error("destination was replaced or mounted again", "dir", s.dest.dir,
+		"hint", "persisting continues in the directory that is there now; earlier segments that are not in it are where the old one was moved, or lost")
 	return true, nil
 }
 
