@@ -8,7 +8,6 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/ship/hindsight"
-	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -42,18 +41,17 @@ type usage struct {
 	used    float64 // share of the budget
 	budget  int64
 	written int64 // sizes of the JVMs' files
-	full    bool  // the tmpfs has no free page
+	free    int64 // bytes that the file system has free
 }
 
 // measure asks the kernel. Other files on the tmpfs also use the JVM's headroom, so the
 // budget is at most the space that they leave.
 func (b *budget) measure() usage {
 	u := b.src.Usage()
-	m := usage{budget: b.of(u)}
+	m := usage{budget: b.of(u), free: u.Headroom}
 	weight := b.src.Weigh()
 	m.own, m.spool, m.written, m.streams = weight.Memory, weight.Spool, weight.Length, weight.Streams
 	if u.Tmpfs && u.Total > 0 {
-		m.full = u.Headroom < position.PageSize
 		others := max(0, u.Total-u.Headroom-m.own)
 		m.budget = max(minBudget, min(m.budget, u.Total-others))
 	}

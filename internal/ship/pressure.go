@@ -6,6 +6,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -37,8 +38,9 @@ const (
 	rateTime    = 100 * time.Millisecond
 	writingTime = time.Second
 
-	// While the source empties above the last mark, spareRoom must be free: a JVM may suddenly write 50 MB/s, and the
-	// next check is pressurePace later.
+	// While the source empties above the last mark, the file system must have spareRoom free: a JVM may suddenly write
+	// 50 MB/s, and the next check is pressurePace later. A budget that is smaller than the file system may be exceeded
+	// meanwhile, as after a start that finds more than that.
 	spareRoom = 4 << 20
 )
 
@@ -117,7 +119,7 @@ func (t *rate) take(m usage, now time.Time) {
 func (t *rate) empties(m usage, now time.Time) bool {
 	const moment = 4 * stallTime
 	less := now.Sub(t.before.at) < moment && m.own+t.freed-t.before.freed < t.before.own
-	return (less || now.Sub(t.began) < moment) && (1-m.used)*float64(m.budget) > spareRoom
+	return (less || now.Sub(t.began) < moment) && m.free > spareRoom
 }
 
 // lags reports whether memory must be freed: the JVMs write, and the destination accepts
@@ -142,7 +144,7 @@ func (p *pressure) stalled(now time.Time) bool {
 // has filled the tmpfs, and now the destination is stalled. Whether the JVM wants to write is not known, so lines are
 // moved and none are dropped.
 func (p *pressure) admit(m usage) {
-	if !m.full || !p.stalled(time.Now()) || !p.src.Written() {
+	if m.free >= position.PageSize || !p.stalled(time.Now()) || !p.src.Written() {
 		return
 	}
 	p.freed = p.src.Move(tail.Relief{Want: reliefBytes, Least: p.least(m), Keep: ul.Level(p.cfg.KeepLevel)})

@@ -139,8 +139,8 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 		{"above it, while the source grows", 0.86, -64 << 10, stallTime, true},
 		{"above it, while the source empties", 0.86, 64 << 10, stallTime, false},
 		{"above it, and the source emptied long ago", 0.86, 64 << 10, time.Minute, true},
-		{"hardly any room, while the source empties", 0.98, 64 << 10, stallTime, true},
 		{"more than the budget", 1.1, -64 << 10, stallTime, true},
+		{"more than the budget, while the source empties", 1.1, 64 << 10, stallTime, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, w, s := pressed(t, 64*settings.Mi)
@@ -160,6 +160,17 @@ func TestSlowReadingDropsLinesBeforeTheJVMsHaveNoRoom(t *testing.T) {
 				t.Errorf("%.2f of the budget is in use, %.2f before; want lines dropped: %t", m.used, c.used, c.drops)
 			}
 		})
+	}
+}
+
+// A source that empties needs spare room, too, because a JVM may suddenly write much.
+func TestASourceEmptiesOnlyWithSpareRoom(t *testing.T) {
+	now := time.Now()
+	r := rate{began: now.Add(-time.Hour), before: sample{at: now.Add(-stallTime), own: 2 << 20}}
+	for free, want := range map[int64]bool{spareRoom: false, spareRoom + 1: true} {
+		if got := r.empties(usage{own: 1 << 20, free: free}, now); got != want {
+			t.Errorf("with %d bytes free, the source empties: %t, want %t", free, got, want)
+		}
 	}
 }
 
