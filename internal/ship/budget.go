@@ -41,7 +41,7 @@ type usage struct {
 	used    float64 // share of the budget
 	budget  int64
 	written int64 // sizes of the JVMs' files
-	free    int64 // bytes that the file system has free
+	free    int64 // bytes that the file system has free, or of the budget if the file system has no limit
 }
 
 // measure asks the kernel. Other files on the tmpfs also use the JVM's headroom, so the
@@ -54,6 +54,9 @@ func (b *budget) measure() usage {
 	if u.Tmpfs && u.Total > 0 {
 		others := max(0, u.Total-u.Headroom-m.own)
 		m.budget = max(minBudget, min(m.budget, u.Total-others))
+	}
+	if u.Total == 0 {
+		m.free = max(0, m.budget-m.own)
 	}
 	m.used = float64(m.own) / float64(m.budget)
 	return m

@@ -57,6 +57,9 @@ type pressure struct {
 	refused bool // only lines of refused streams are dropped
 	late    bool // the queue has room: if the source is full, reading is too slow
 
+	admitting bool      // room is made for a JVM that found none, see admits
+	admitAt   time.Time // the earliest time to begin that again
+
 	at      time.Time // the earliest time of the next check
 	rate    rate
 	freed   int64                        // bytes that the last check freed
@@ -81,7 +84,7 @@ type rate struct {
 	growing int       // number of consecutive checks that found more memory in use
 
 	freed        int64     // the memory that moving and dropping lines has freed so far
-	began        time.Time // the first check
+	began        time.Time // the time of the first check, which is soon after a start that finds much
 	last, before sample    // the latest sample, and the one before it
 }
 
@@ -114,11 +117,13 @@ func (t *rate) take(m usage, now time.Time) {
 }
 
 // empties reports whether the source takes less memory than a moment ago, apart from what was freed by moving and
-// dropping lines, and has spare room. If the checks are rare, because there is too little CPU time, the moment is
-// too long ago to say so. In the first moment of a process, nothing may be durable yet, so only the room decides.
+// dropping lines, and has spare room. What exceeds the budget must be gone within about a minute. If the checks are
+// rare, because there is too little CPU time, the moment is too long ago to say so. In the first moment, nothing may be
+// durable yet, so only the room decides.
 func (t *rate) empties(m usage, now time.Time) bool {
-	const moment = 4 * stallTime
-	less := now.Sub(t.before.at) < moment && m.own+t.freed-t.before.freed < t.before.own
+	const moment, gone = 4 * stallTime, time.Minute
+	excess := max(0, m.own-m.budget)
+	less := now.Sub(t.before.at) < moment && m.own+t.freed-t.before.freed+excess/int64(gone/stallTime) < t.before.own
 	return (less || now.Sub(t.began) < moment) && m.free > spareRoom
 }
 
@@ -140,14 +145,27 @@ func (p *pressure) stalled(now time.Time) bool {
 	return now.Sub(time.Unix(0, p.link.progress.Load())) > stallTime
 }
 
-// admit makes room for a JVM that finds none and therefore cannot show that it writes: before this process started, it
-// has filled the tmpfs, and now the destination is stalled. Whether the JVM wants to write is not known, so lines are
-// moved and none are dropped.
-func (p *pressure) admit(m usage) {
-	if m.free >= position.PageSize || !p.stalled(time.Now()) || !p.src.Written() {
-		return
+// admits reports whether room is made for a JVM that finds none and therefore cannot show that it writes: before this
+// process started, the JVM has filled the tmpfs, and now the destination is stalled, or refuses its stream. Whether the
+// JVM wants to write is not known, so no lines are dropped for it. That continues below the last mark, even if the JVM
+// writes into the new room: lines are dropped only if it fills the room faster than lines are moved. If the spool has no
+// reserved memory, as on a tmpfs that was full before its first sidecar, nothing can be moved.
+func (p *pressure) admits(m usage) bool {
+	now := time.Now()
+	switch {
+	case !p.stalled(now) && !p.src.Refusing():
+		p.admitting = false
+	case p.admitting:
+		p.admitting = m.used > p.marks.dropAt-slack && m.free > spareRoom/4
+	case m.free < position.PageSize && !p.rate.writing && now.After(p.admitAt):
+		p.admitting, p.admitAt = p.src.Written(), now.Add(time.Second)
 	}
-	p.freed = p.src.Move(tail.Relief{Want: reliefBytes, Least: p.least(m), Keep: ul.Level(p.cfg.KeepLevel)})
+	return p.admitting
+}
+
+// admit moves lines. While it frees little, admits does not continue.
+func (p *pressure) admit(m usage) {
+	p.freed = p.src.Move(tail.Relief{Want: reliefBytes, Least: p.least(m), Keep: ul.Level(p.cfg.KeepLevel), Refused: !p.stalled(time.Now())})
 }
 
 // relieve frees memory as long as the source is too full. It is called while the queue has no
@@ -161,19 +179,20 @@ func (p *pressure) relieve(full bool) {
 	lags := p.lags(m)
 	p.refused = !lags
 	switch {
+	case p.admits(m):
+		p.admit(m)
 	case lags, p.src.Refusing() && p.rate.writing:
 		p.relieveUntil(m)
 	case full, p.src.Refusing():
 		p.marks.reset()
-		p.admit(m)
 	}
 	p.rate.freed += p.freed
-	if p.marks.on() && p.freed >= reliefBytes {
+	if p.freed >= reliefBytes {
 		p.at = time.Time{} // there is more to do
 		return
 	}
 	rest := pressurePace
-	if !p.marks.on() || p.freed == 0 {
+	if p.freed == 0 {
 		// With very many files, a check takes longer. It must leave time for other work.
 		rest = min(max(rest, 10*time.Since(started)), mostRest)
 	}

@@ -86,8 +86,10 @@ func (p *pressed) settles() lab.Account {
 	return account
 }
 
-// counted returns how many lines were dropped according to the metrics.
-func (p *pressed) counted() int {
+// counted returns how many lines of the flood's stream were dropped according to the metrics.
+func (p *pressed) counted() int { return p.countedOf(stream) }
+
+func (p *pressed) countedOf(stream string) int {
 	p.Helper()
 	sum := 0.0
 	for _, reason := range []string{"discard", "drop"} {

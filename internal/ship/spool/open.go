@@ -38,19 +38,22 @@ func Open(file *os.File) (*Log, []*Record, error) {
 			}
 		}
 	}
-	if len(records) == 0 {
-		l.end = 0
-		if err := file.Truncate(0); err != nil {
-			return nil, nil, fmt.Errorf("empty the spool: %w", err)
-		}
-	} else {
-		l.end = at
-		if err := file.Truncate(at); err != nil {
-			return nil, nil, fmt.Errorf("cut the spool: %w", err)
-		}
+	l.end = at
+	if err := l.cut(); err != nil {
+		return nil, nil, fmt.Errorf("cut the spool: %w", err)
 	}
 	l.reserve()
 	return l, records, nil
+}
+
+// cut frees what is in the file after the last record. If nothing is, it leaves the file as it is: to truncate a file to
+// its size frees the memory that an earlier process reserved, and on a full tmpfs, a JVM would take it.
+func (l *Log) cut() error {
+	info, err := l.file.Stat()
+	if err != nil || info.Size() == l.end {
+		return err
+	}
+	return l.file.Truncate(l.end)
 }
 
 // walk finds the records in the file by their heads. It skips holes, and pages

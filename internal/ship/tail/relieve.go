@@ -32,8 +32,13 @@ type Reliever struct {
 	policy policy
 }
 
-// relieveTime bounds the duration of one Move or Drop: reading waits meanwhile.
-const relieveTime = 100 * time.Millisecond
+const (
+	// relieveTime bounds the duration of one Move or Drop: reading waits meanwhile.
+	relieveTime = 100 * time.Millisecond
+
+	// smallBlock is the size of a block for a record that must fit into the memory that the spool reserves.
+	smallBlock = 2 * spool.ReserveBytes
+)
 
 // Usage is how many bytes the source and its files occupy.
 type Usage struct {
@@ -141,15 +146,17 @@ func (r *Reliever) Refusing() bool { return r.table.Streams.RefusedFiles > 0 }
 // wanted, when no block is left that is worth a record, or when it has taken too long. It
 // returns how much memory it freed, which is at least 1 if it moved anything.
 //
-// A block is not larger than half of the free memory, so its record has room even if the lines do
-// not compress. If there is less than that, the block is so small that its record fits into the memory that the
-// spool reserves, and less than Least is then enough. So lines are lost only if a JVM takes the free memory first.
-// Such lines are dropped at once, whatever their level and the stream's share.
+// Lines are lost only if the tmpfs has no room even for the compressed lines. Such lines are dropped at once, whatever
+// their level and the stream's share. So a block is not larger than the free memory. If that is less than smallBlock, a
+// block has about that size, and Least is half of it or less: if its lines compress to a third, its record fits into the
+// memory that the spool reserves.
 func (r *Reliever) Move(relief Relief) (freed int64) {
-	const small = spool.ReserveBytes / 4
 	left := r.recordsLeft()
 	for deadline := r.now().Add(relieveTime); freed < relief.Want && left > 0 && r.now().Before(deadline); left-- {
-		most := min(max(small, r.space().Headroom/2), spool.BlockBytes)
+		most := int64(spool.BlockBytes)
+		if u := r.space(); u.Total > 0 {
+			most = min(most, max(u.Headroom, smallBlock))
+		}
 		next := relief
 		next.Least = min(relief.Least, most/2)
 		f := r.toMove(next, 0)
