@@ -147,7 +147,7 @@ func (p *pressure) stalled(now time.Time) bool {
 
 // admits reports whether room is made for a JVM that finds none and therefore cannot show that it writes: before this
 // process started, the JVM has filled the tmpfs, and now the destination is stalled, or refuses its stream. Whether the
-// JVM wants to write is not known, so no lines are dropped for it. That continues below the last mark, even if the JVM
+// JVM wants to write is not known, so no lines are dropped for it. That goes on down to the last mark, even if the JVM
 // writes into the new room: lines are dropped only if it fills the room faster than lines are moved. If the spool has no
 // reserved memory, as on a tmpfs that was full before its first sidecar, nothing can be moved.
 func (p *pressure) admits(m usage) bool {
