@@ -180,9 +180,9 @@ func TestSecretsOfACommandLineAreLeftOut(t *testing.T) {
 		{"an argument with line ends", "gc.log", "[1s][info][arguments] java_command: Main a\nsecret\n\n[1s][info][gc] x\n", "java_command: Main\n" + strings.Repeat(leftOut+"\n", 2) + "[1s][info][gc] x\n"},
 		{"an argument with an empty line and a bracket", "gc.log", "[1s][info][arguments] jvm_args: -Xmx1g -Dkey={\n\n[\"secret\",\n[secret\n[1s][info][gc] x\n", "jvm_args: -Xmx1g\n" + strings.Repeat(leftOut+"\n", 3) + "[1s][info][gc] x\n"},
 		{"an argument that looks like a command line", "gc.log", "Command Line: -Xmx1g -Da=secret -Db=jvm_args: x\n", "Command Line: -Xmx1g\n"},
-		{"a crash", "hs_err_pid1.log", "Command Line: -Xmx1g -Dx=secret Main secret\n\nVM Arguments:\njvm_args: -Xmx1g -Dx=secret\nsecret\njava_command: Main secret\n\n" +
-			"Environment Variables:\nPATH=secret\nEMPTY=\nTOKEN=a\nsecret\n\nSignal Handlers:\nSIGSEGV=crash\n",
-			"Environment Variables:\n" + strings.Repeat(leftOut+"\n", 4) + "\nSignal Handlers:\nSIGSEGV=crash\n"},
+		{"a crash", "hs_err_pid1.log", "Command Line: -Xmx1g -Dx=secret Main secret\n{\n\nsecret\n}\n\nHost: x\nVM Arguments:\njvm_args: -Xmx1g -Dx=secret\nsecret\njava_command: Main secret\n\n" +
+			"Environment Variables:\nPATH=secret\nEMPTY=\nTOKEN=a\n\nsecret\n\nSignal Handlers:\nSIGSEGV=crash\n",
+			"Environment Variables:\n" + strings.Repeat(leftOut+"\n", 6) + "Signal Handlers:\nSIGSEGV=crash\n"},
 		{"options of the environment", "out.log", "Picked up JAVA_TOOL_OPTIONS: -Dtoken=secret -Xmx1g\nplain\n", "Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nplain\n"},
 		{"an endless command line", "gc.log", "jvm_args: " + strings.Repeat("-Dx=secret ", cut.HeadBytes) + "\n[1s] next\n", "jvm_args: \n[1s] next\n"},
 		{"an application's line", "app.log", "12:00 INFO it ran java_command: Main secret\n12:01 INFO next\n", "java_command: Main\n12:01 INFO next\n"},

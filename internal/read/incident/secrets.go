@@ -20,15 +20,27 @@ const leftOut = "[left out by ullage incident]"
 const (
 	jvmArgs     = "jvm_args: "
 	javaCommand = "java_command: "
+	commandLine = "Command Line: "
 	environment = "Environment Variables:"
 )
 
 // commandLines are the texts after which HotSpot prints the command line of a JVM: with -Xlog:arguments, in a crash
 // report, at the beginning of a log of JDK 8, and where HotSpot reports that it picked up JAVA_TOOL_OPTIONS.
-var commandLines = []string{jvmArgs, javaCommand, "Command Line: ", "CommandLine flags: ", "_OPTIONS: "}
+var commandLines = []string{jvmArgs, javaCommand, commandLine, "CommandLine flags: ", "_OPTIONS: "}
 
-// afterCommand are the beginnings of lines that may follow a command line but are not a part of it.
-var afterCommand = []string{"java_class_path (initial): ", "Launcher Type: ", environment}
+// The beginnings of lines that may follow a command line, the one in the summary of a crash report, or an environment,
+// but are not a part of it. Neither ends at an empty line, because an argument or a variable may contain one.
+var (
+	afterCommand     = []string{"java_class_path (initial): ", "Launcher Type: ", environment}
+	afterSummary     = []string{"Host: ", "Time: ", "VM Arguments:", section, failed}
+	afterEnvironment = []string{"Active Locale:", "Signal Handlers:", section, failed}
+)
+
+// A crash report has these lines at the beginning of a section, and in place of what HotSpot failed to print.
+const (
+	section = "---------------  "
+	failed  = "[error occurred during error reporting"
+)
 
 // maxHidden bounds how many lines belong to a command line whose arguments contain line ends, or to an environment.
 const maxHidden = 1000
@@ -40,11 +52,11 @@ type filter struct {
 	skip  int64 // bytes to skip at the beginning, rounded up to whole lines
 
 	lines   cut.Lines
-	hides   int   // number of further lines that may have secrets
-	environ bool  // these lines are part of an environment, which ends at an empty line
-	hidden  bool  // the current line has secrets, and another text was passed on in its place
-	drops   bool  // the current line is skipped
-	bytes   int64 // bytes of all lines, without secrets
+	hides   int      // number of further lines that may have secrets
+	until   []string // the beginnings of lines that end them
+	hidden  bool     // the current line has secrets, and another text was passed on in its place
+	drops   bool     // the current line is skipped
+	bytes   int64    // bytes of all lines, without secrets
 	skipped int64
 }
 
@@ -99,8 +111,11 @@ func (f *filter) shown(line []byte) (string, bool) {
 			shown, _, _ = strings.Cut(args, " ") // the main class
 		}
 		f.hides = 0
-		if (key == javaCommand || key == jvmArgs) && (begin == "" || strings.HasSuffix(begin, "] ")) {
-			f.hides, f.environ = maxHidden, false // HotSpot itself printed this line, and an argument may contain line ends
+		switch printed := begin == "" || strings.HasSuffix(begin, "] "); { // HotSpot itself printed this line, and an argument may contain line ends
+		case printed && (key == javaCommand || key == jvmArgs):
+			f.hides, f.until = maxHidden, afterCommand
+		case f.crash && begin == "" && key == commandLine:
+			f.hides, f.until = maxHidden, afterSummary
 		}
 		return begin + key + shown, true
 	}
@@ -112,7 +127,7 @@ func (f *filter) shown(line []byte) (string, bool) {
 		return leftOut, true
 	}
 	if f.crash && string(line) == environment {
-		f.hides, f.environ = maxHidden, true
+		f.hides, f.until = maxHidden, afterEnvironment
 	}
 	return "", false
 }
@@ -129,14 +144,13 @@ func commandIn(line []byte) (key string, at int) {
 }
 
 // ends reports whether a line is not a part of the command line or of the environment before it. An argument may
-// contain an empty line or a line that begins with a bracket, but a line that looks like a record is taken for one.
+// contain a line that begins with a bracket, but in a log, a line that looks like a record is taken for one.
 func (f *filter) ends(line []byte) bool {
-	if f.environ {
-		return len(line) == 0
-	}
 	var r ul.Record
-	r.Parse(line)
-	return r.Present != 0 || slices.ContainsFunc(afterCommand, func(prefix string) bool { return bytes.HasPrefix(line, []byte(prefix)) })
+	if !f.crash {
+		r.Parse(line)
+	}
+	return r.Present != 0 || slices.ContainsFunc(f.until, func(prefix string) bool { return bytes.HasPrefix(line, []byte(prefix)) })
 }
 
 // withoutSecrets returns a copy of a report in which no line around a stop has a part of a command line.
