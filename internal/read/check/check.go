@@ -52,6 +52,9 @@ func (c Config) Names(dir string) ([]string, error) {
 		return nil, err
 	}
 	if len(segs) > 0 {
+		if abs, err := filepath.Abs(dir); err == nil && !c.matches(filepath.Base(abs)) {
+			return nil, read.Streams(c.Stream).Unmatched([]string{filepath.Base(abs)})
+		}
 		return []string{"."}, nil
 	}
 	all, err := segment.Streams(dir)
@@ -99,6 +102,9 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 		return total, err
 	}
 	total.Marks, total.Warnings, total.MarksDamaged = marks.all, marks.warnings, marks.damaged
+	if marks.damaged {
+		total.Complete = false // such a mark may describe a loss
+	}
 	sum := &summing{Receiver: to, total: &total}
 	p := read.Progress{Tell: cfg.Progress, Total: cfg.size(dir, names)}
 	for _, name := range names {
@@ -144,14 +150,19 @@ func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
 	if !ok {
 		return nil, nil
 	}
-	wants := c.matches
-	switch {
-	case stream != "":
-		wants = func(name string) bool { return name == stream }
-	case c.Stream == "":
+	wants := c.wants(stream)
+	if stream == "" && c.Stream == "" {
 		wants = nil
 	}
 	return dest.Lacks(ctx, wants, c.Until)
+}
+
+// wants returns which streams of a destination are checked: only the given one, or those that match if that is empty.
+func (c Config) wants(only string) func(stream string) bool {
+	if only == "" {
+		return c.matches
+	}
+	return func(stream string) bool { return stream == only }
 }
 
 // summing adds up the results of the streams and passes them to the receiver.

@@ -20,6 +20,7 @@ const (
 // marks holds the marks of a destination that are in the window.
 type marks struct {
 	cfg      Config
+	wants    func(stream string) bool
 	all      map[mark.Kind]uint64
 	warnings map[mark.Kind]uint64 // the marks that are warnings
 	missed   map[string]uint64    // missed archives, by stream
@@ -27,9 +28,14 @@ type marks struct {
 	damaged  bool                 // some marks could not be read
 }
 
-// readMarks reads the marks of a destination, if it has any.
+// readMarks reads the marks of a destination, if it has any. If dir is the directory of a stream, they are the marks in
+// the destination above it that concern that stream.
 func readMarks(ctx context.Context, dir string, cfg Config) (*marks, error) {
-	m := &marks{cfg: cfg, all: map[mark.Kind]uint64{}, warnings: map[mark.Kind]uint64{}, missed: map[string]uint64{}, cut: map[string]uint64{}}
+	dest, stream, ok := owner.Of(dir)
+	if ok {
+		dir = dest.Dir()
+	}
+	m := &marks{cfg: cfg, wants: cfg.wants(stream), all: map[mark.Kind]uint64{}, warnings: map[mark.Kind]uint64{}, missed: map[string]uint64{}, cut: map[string]uint64{}}
 	s := newStream(mark.Stream, filepath.Join(dir, mark.Stream), cfg, m)
 	s.take = func(head, _ []byte) { m.line(head) }
 	return m, s.check(ctx)
@@ -50,7 +56,7 @@ func (m *marks) Stream(s Stream) error {
 // line counts a mark.
 func (m *marks) line(head []byte) {
 	a, ok := mark.Parse(head)
-	if !ok || !m.cfg.window().Has(a.Time) || !a.Concerns(m.cfg.matches) {
+	if !ok || !m.cfg.window().Has(a.Time) || !a.Concerns(m.wants) {
 		return
 	}
 	add(m.all, a.Kind, 1, maxKinds)

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -56,5 +59,50 @@ func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
 	}
 	if r, _ = c.check(Config{Stream: mark.Stream}); len(r.streams) != 1 || r.streams[0].Lines != 7 {
 		t.Errorf("the streams are %+v, want 1 in streams and Lines 7", r.streams)
+	}
+}
+
+// The directory of one stream has no marks of its own. A check of it reads those of the destination that concern it.
+func TestADirectoryOfAStreamHasTheMarksOfItsDestination(t *testing.T) {
+	c := newCopied(t, segment.Zstd, settings.Mi)
+	m := mark.New(mark.ArchivesMissed, "stream", "gc.log", "count", "3")
+	m.Time = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	c.commit(c.stream(mark.Stream), string(m.Append(nil)))
+	const line = "[2026-11-20T10:00:00.000+0000][info][gc] line\n"
+	c.commit(c.stream("gc.log"), line)
+	c.commit(c.stream("app.log"), line)
+	for stream, missed := range map[string]uint64{"gc.log": 3, "app.log": 0} {
+		dir := filepath.Join(c.dir, stream)
+		names, err := Config{}.Names(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r results
+		total, err := Streams(t.Context(), dir, names, Config{}, &r)
+		if err != nil || len(r.streams) != 1 || r.streams[0].MissedArchives != missed || total.Complete != (missed == 0) {
+			t.Errorf("%s: %+v, the total %+v, error %v; want %d missed archives", stream, r.streams, total, err, missed)
+		}
+	}
+	if _, err := (Config{Stream: "app*"}).Names(filepath.Join(c.dir, "gc.log")); err == nil {
+		t.Error("the directory of gc.log has a stream that matches app*, want an error")
+	}
+}
+
+// A mark that cannot be read may describe a loss.
+func TestACopyWithDamagedMarksIsNotComplete(t *testing.T) {
+	c := newCopied(t, segment.Zstd, settings.Mi)
+	m := mark.New(mark.ArchivesMissed, "stream", "gc.log", "count", "3")
+	m.Time = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	c.commit(c.stream(mark.Stream), string(m.Append(nil)))
+	c.commit(c.stream("gc.log"), "[2026-11-20T10:00:00.000+0000][info][gc] line\n")
+	segs, err := segment.List(filepath.Join(c.dir, mark.Stream))
+	if err != nil || len(segs) != 1 {
+		t.Fatalf("%d segments, error %v; want 1 and no error", len(segs), err)
+	}
+	if err := os.WriteFile(segs[0].Path, bytes.Repeat([]byte("x"), int(segs[0].Size)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, total := c.check(Config{}); total.Complete || !total.MarksDamaged || total.Incomplete > 0 {
+		t.Errorf("the total is %+v, want damaged marks, no incomplete stream, and not complete", total)
 	}
 }

@@ -68,6 +68,9 @@ func Of(dir string) (d Destination, stream string, ok bool) {
 	return Destination{}, "", false
 }
 
+// Dir returns the directory, as an absolute path.
+func (d Destination) Dir() string { return d.dir }
+
 func isDestination(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, segment.OwnDir))
 	return err == nil && info.IsDir()
