@@ -81,7 +81,7 @@ func (c *checkConfig) validate(args []string) []error {
 	if len(args) == 0 {
 		return append(c.Validate(), errors.New("nothing to check: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), or a stream's directory in it"))
 	}
-	return append(c.Validate(), cli.Unexpected(args[1:])...)
+	return append(append(c.Validate(), noBucket(args[0])...), cli.Unexpected(args[1:])...)
 }
 
 func checkCmd(ctx context.Context, args []string, e cli.Env) int {

@@ -110,7 +110,7 @@ func (c *incidentConfig) validate(args []string, stdout io.Writer) []error {
 	if len(args) == 0 {
 		return append(bad, errors.New("nothing to collect: name the --dest of 'ullage run' (or set ULLAGE_DEST to it)"))
 	}
-	return append(bad, cli.Unexpected(args[1:])...)
+	return append(append(bad, noBucket(args[0])...), cli.Unexpected(args[1:])...)
 }
 
 func incidentCmd(ctx context.Context, args []string, e cli.Env) int {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read/bucket"
 	"github.com/ullage/ullage/internal/read/cat"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -85,7 +87,8 @@ More about times, gaps and marks:
 ` + build.Docs + `read-logs.md
 
 Exit status: 0 all of it was printed, 1 some of it could not be read (stderr
-says what), or --gaps found dropped lines, 2 usage error.
+says what), or --gaps knows of dropped lines whose gap is not in the copy yet,
+2 usage error.
 `
 
 // logsConfig has the settings of `ullage logs`.
@@ -225,6 +228,14 @@ func whatToRead(fs *flag.FlagSet, e cli.Env) []string {
 		return []string{dest}
 	}
 	return fs.Args()
+}
+
+// noBucket returns an error if what to read is a bucket, for a command that needs a copy on a disk.
+func noBucket(arg string) []error {
+	if !strings.HasPrefix(arg, bucket.Scheme) {
+		return nil
+	}
+	return []error{errors.New("a bucket cannot be read here, only a copy on a disk: use 'ullage logs' or 'ullage report' for a bucket")}
 }
 
 // streamsOf returns a function that lists the streams of the destinations to read.

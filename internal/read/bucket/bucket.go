@@ -268,15 +268,21 @@ func checkRoom(dir string, need int64) error {
 
 // wanted lists the objects of a bucket in order, without segments all of whose lines were persisted before since. It
 // holds one object back: if the next segment begins before since, the object held back is not wanted. If whole
-// returns true for a stream, all of its objects are wanted.
+// returns true for a stream, all of its objects are wanted. It numbers the segments of each stream so that they can be
+// in one directory, see numbers.
 func wanted(ctx context.Context, r *s3.Reader, since time.Time, whole func(stream string) bool) iter.Seq2[s3.Object, error] {
 	return func(yield func(s3.Object, error) bool) {
 		var held *s3.Object // nil: none is held back
+		var n numbers
 		for o, err := range r.Objects(ctx) {
 			if err != nil {
 				yield(o, err)
 				return
 			}
+			if held == nil || !sameStream(*held, o) {
+				n = numbers{}
+			}
+			o.Segment = n.next(o.Segment)
 			if held != nil && (whole(held.Stream) || !over(*held, o, since)) && !yield(*held, nil) {
 				return
 			}
@@ -288,9 +294,36 @@ func wanted(ctx context.Context, r *s3.Reader, since time.Time, whole func(strea
 	}
 }
 
-// over reports whether all lines of a segment were persisted before since, given the object after it.
+// numbers gives each segment of a stream a number of its own. A pod of a StatefulSet has the name of the pod before it.
+// If its destination ended with that pod, its segments have the same numbers again.
+type numbers struct {
+	seen map[uint64]bool // the numbers of this pod, as they are in the bucket
+	base uint64          // the highest number of the pods before it
+	top  uint64          // the highest number so far
+}
+
+// next returns the segment with its new number. Within a pod, segments keep their order: if the clock was set back,
+// numbers say which of two segments is older, and times do not.
+func (n *numbers) next(seg segment.Info) segment.Info {
+	if n.seen[seg.Seq] {
+		n.seen, n.base = nil, n.top
+	}
+	if n.seen == nil {
+		n.seen = map[uint64]bool{}
+	}
+	n.seen[seg.Seq] = true
+	if n.base > 0 {
+		seg.Seq += n.base
+		seg.Name = segment.FileName(seg.Start, seg.Seq, seg.Compress)
+	}
+	n.top = max(n.top, seg.Seq)
+	return seg
+}
+
+// over reports whether all lines of a segment were persisted before since, given the object after it. After the clock
+// was set back, that object may be the older of the two.
 func over(o, next s3.Object, since time.Time) bool {
-	return sameStream(o, next) && !next.Segment.Start.Before(o.Segment.Start) && next.Segment.Start.Before(since)
+	return sameStream(o, next) && next.Segment.Seq > o.Segment.Seq && next.Segment.Start.Before(since)
 }
 
 func sameContainer(a, b s3.Object) bool {

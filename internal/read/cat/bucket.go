@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/read"
 	"github.com/ullage/ullage/internal/sink/s3"
 )
@@ -80,13 +79,22 @@ func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 }
 
 // over reports whether all lines of the object that is held back were persisted before Since.
-// They were if next belongs to the same stream and was created before Since.
+// They were if next belongs to the same stream, has a higher number, and was created before Since. After the clock was
+// set back, next may be the older of the two; then its number is lower.
 func (b *bucketPass) over(next s3.Object) bool {
-	return sameStream(*b.before, next) && !next.Segment.Start.Before(b.before.Segment.Start) && next.Segment.Start.Before(b.p.cfg.Since)
+	return sameStream(*b.before, next) && next.Segment.Seq > b.before.Segment.Seq && next.Segment.Start.Before(b.p.cfg.Since)
 }
 
 func sameStream(a, b s3.Object) bool {
 	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Container == b.Container && a.Stream == b.Stream
+}
+
+// newBucketSeries returns a series for the stream of an object. Its name says of which container the stream is; its
+// format is that of the stream.
+func newBucketSeries(p *Printer, o s3.Object) *series {
+	s := newSeries(p, o.Stream, "")
+	s.name = strings.Join([]string{o.Namespace, o.Pod, o.Container, o.Stream}, "/")
+	return s
 }
 
 // end ends the last line of a stream.
@@ -104,8 +112,7 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 		if err := b.end(); err != nil {
 			return err
 		}
-		b.series, b.of = newSeries(b.p, o.Namespace+"/"+o.Pod+"/"+o.Stream, ""), o
-		b.series.pick.marks = o.Stream == mark.Stream
+		b.series, b.of = newBucketSeries(b.p, o), o
 	}
 	b.progress(o)
 	if b.series.pick.dates.Over() {

@@ -113,7 +113,7 @@ func (p *Printer) addFile(path string, stat fs.FileInfo) (others []string, err e
 	}
 	info.Path, info.Size, info.ModTime = real, stat.Size(), stat.ModTime()
 	sealed := ours && superseded(dir, info)
-	if n := len(p.items); ours && n > 0 && p.items[n-1].dest == "" {
+	if n := len(p.items); ours && n > 0 && p.items[n-1].dest == "" && len(p.items[n-1].series) > 0 {
 		if s := p.items[n-1].series[0]; s.dir == dir && s.files != nil {
 			s.addFile(info, sealed)
 			return nil, nil

@@ -157,7 +157,7 @@ func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
 	return dest.Lacks(ctx, wants, c.Until)
 }
 
-// wants returns which streams of a destination are checked: only the given one, or those that match if that is empty.
+// wants returns which streams of a destination are checked: the given stream or, if only is empty, every stream that matches.
 func (c Config) wants(only string) func(stream string) bool {
 	if only == "" {
 		return c.matches
