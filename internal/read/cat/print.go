@@ -95,6 +95,9 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 			if p.cfg.Marks {
 				text = p.marks.summary(text)
 			}
+			if p.cfg.Tail > 0 {
+				text = "of the last " + printable.Plural(p.cfg.Tail, "row") + ": " + text
+			}
 			p.note("%s", text)
 		}
 	}()

@@ -200,7 +200,8 @@ func streamName(name string) string {
 
 // sort sorts the files of a rotated set into the order of their lines. The files
 // are compared by their first dates. If any file has no date, all are compared by their first
-// uptimes; if any file has no uptime either, by their times of last write.
+// uptimes; if any file has no uptime either, by their times of last write. An empty file comes last: the JVM has just
+// begun it.
 func (in *input) sort() {
 	slices.SortStableFunc(in.segs, func(a, b segment.Info) int { return compare(a.Seq, b.Seq) })
 	if len(in.files) < 2 {
@@ -209,12 +210,17 @@ func (in *input) sort() {
 	dated, timed := true, true
 	for i := range in.files {
 		f := &in.files[i]
+		if f.size == 0 {
+			continue
+		}
 		f.first = f.head()
 		dated = dated && !f.first.when.IsZero()
 		timed = timed && f.first.timed
 	}
 	slices.SortStableFunc(in.files, func(a, b file) int {
 		switch {
+		case a.size == 0 || b.size == 0:
+			return compare(min(b.size, 1), min(a.size, 1))
 		case dated:
 			return a.first.when.Compare(b.first.when)
 		case timed:
@@ -224,7 +230,7 @@ func (in *input) sort() {
 	})
 }
 
-func compare[T uint64 | time.Duration](a, b T) int {
+func compare[T uint64 | int64 | time.Duration](a, b T) int {
 	switch {
 	case a < b:
 		return -1
@@ -236,5 +242,5 @@ func compare[T uint64 | time.Duration](a, b T) int {
 
 // guessed reports whether the order of the files does not follow from dates.
 func (in *input) guessed() bool {
-	return len(in.files) > 1 && slices.ContainsFunc(in.files, func(f file) bool { return f.first.when.IsZero() })
+	return len(in.files) > 1 && slices.ContainsFunc(in.files, func(f file) bool { return f.size > 0 && f.first.when.IsZero() })
 }

@@ -109,11 +109,12 @@ func TestARotatedSetIsOneStreamInTheOrderOfItsDates(t *testing.T) {
 	}
 	put("gc.log.1.gz", zipped.Bytes())
 	put("gc.log.0.zst", enc.EncodeAll([]byte(young(1, 2, 3)), nil))
-	put("gc.log", []byte(young(2, 11, 4)))
+	put("gc.log.2", []byte(young(2, 11, 4)))
+	put("gc.log", nil) // the JVM has just begun it
 	put("notes.txt", []byte("not a log"))
 	r := reportOn(t, Config{}, dir)
-	if len(r.Inputs) != 1 || r.Inputs[0].Files != 3 || len(r.Runs) != 1 || r.Totals.Stops != 3 || r.Runs[0].Span != 10 || len(r.Problems) > 0 {
-		t.Errorf("inputs %+v, runs %+v, problems %+v; want 1 input of 3 files, 1 run with a span of 10, 3 stops and no problem", r.Inputs, r.Runs, r.Problems)
+	if len(r.Inputs) != 1 || r.Inputs[0].Files != 4 || len(r.Runs) != 1 || r.Totals.Stops != 3 || r.Runs[0].Span != 10 || len(r.Problems) > 0 {
+		t.Errorf("inputs %+v, runs %+v, problems %+v; want 1 input of 4 files, 1 run with a span of 10, 3 stops and no problem", r.Inputs, r.Runs, r.Problems)
 	}
 }
 
