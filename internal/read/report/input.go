@@ -13,8 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/owner"
 )
 
 // input is one stream: the segments of a directory, or files that are read one after
@@ -23,7 +25,8 @@ type input struct {
 	name  string
 	dir   string // the directory of the segments; empty: the files are not segments
 	segs  []segment.Info
-	whole bool // segs are all segments of dir
+	whole bool     // segs are all segments of dir
+	only  []string // the streams whose marks are wanted; nil: all
 	files []file
 	bytes int64 // on disk
 }
@@ -63,10 +66,55 @@ func find(args []string) (all []*input, err error) {
 			all = addFile(all, filepath.Base(path), real, stat)
 		}
 	}
+	all, err = withMarks(all)
+	bad = append(bad, err)
 	for _, in := range all {
 		in.sort()
 	}
 	return all, errors.Join(bad...)
+}
+
+// withMarks adds the marks of destinations of which only the directories of single streams were named: without the
+// marks, a loss of these streams would not be known.
+func withMarks(all []*input) ([]*input, error) {
+	for _, in := range all {
+		if !in.whole || in.name == mark.Stream {
+			continue
+		}
+		_, stream, ok := owner.Of(in.dir)
+		if !ok || stream == "" {
+			continue
+		}
+		dir := filepath.Join(in.dir, "..", mark.Stream)
+		if i := slices.IndexFunc(all, func(in *input) bool { return in.whole && in.dir == dir }); i >= 0 {
+			if all[i].only != nil {
+				all[i].only = append(all[i].only, stream)
+			}
+			continue
+		}
+		marks, err := wholeDir(dir)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		case err == nil && len(marks.segs) > 0:
+			marks.only = []string{stream}
+			all = append(all, marks)
+		}
+	}
+	return all, nil
+}
+
+// wholeDir returns all segments of a directory as one stream.
+func wholeDir(dir string) (*input, error) {
+	segs, err := segment.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	in := &input{name: filepath.Base(dir), dir: dir, segs: segs, whole: true}
+	for _, seg := range segs {
+		in.bytes += seg.Size
+	}
+	return in, nil
 }
 
 // once removes files that args name more than once, and returns how many it removed.
@@ -113,15 +161,11 @@ func findDir(path string) ([]*input, error) {
 	var all []*input
 	for _, dir := range append([]string{""}, names...) {
 		dir = filepath.Join(path, dir)
-		segs, err := segment.List(dir)
+		in, err := wholeDir(dir)
 		if err != nil {
-			return nil, fmt.Errorf("list segments: %w", err)
+			return nil, err
 		}
-		if len(segs) > 0 {
-			in := &input{name: filepath.Base(dir), dir: dir, segs: segs, whole: true}
-			for _, seg := range segs {
-				in.bytes += seg.Size
-			}
+		if len(in.segs) > 0 {
 			all = append(all, in)
 		}
 	}

@@ -26,13 +26,14 @@ const maxRaised = 300
 type marks struct {
 	sum    *sum.Sum
 	cfg    Config
+	only   []string // the streams whose marks are wanted; nil: all
 	out    view.Input
 	found  *figuresOf
 	raised map[string]mark.Mark // raises that have not ended so far, by what was raised
 }
 
 func newMarks(in *input, s *sum.Sum, all *figures) *marks {
-	return &marks{sum: s, cfg: all.cfg, out: view.Input{Name: in.name, Files: len(in.segs)}, found: all.of(filepath.Dir(in.dir)), raised: map[string]mark.Mark{}}
+	return &marks{sum: s, cfg: all.cfg, only: in.only, out: view.Input{Name: in.name, Files: len(in.segs)}, found: all.of(filepath.Dir(in.dir)), raised: map[string]mark.Mark{}}
 }
 
 // isMarks reports whether the input is a stream of marks that a sidecar persisted.
@@ -42,7 +43,7 @@ func (in *input) isMarks() bool { return len(in.segs) > 0 && in.name == mark.Str
 func (m *marks) line(p cut.Piece) {
 	m.out.Lines++
 	k, ok := mark.Parse(p.Head())
-	if !ok {
+	if !ok || m.only != nil && !k.Concerns(func(stream string) bool { return slices.Contains(m.only, stream) }) {
 		return
 	}
 	m.found.see(k)

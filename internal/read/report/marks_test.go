@@ -141,6 +141,39 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	}
 }
 
+// The directory of a single stream has no marks. A report on it reads those of its destination that concern the stream.
+func TestADirectoryOfAStreamHasTheMarksOfItsDestination(t *testing.T) {
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
+	persist(t, dest, "own.log", young(1, 2, 1)+young(2, 9, 1))
+	persist(t, dest, "app.log", "[1.0s][info][app] line\n")
+	var text []byte
+	for _, stream := range []string{"gc.log", "own.log"} {
+		m := mark.New(mark.ArchivesMissed, "stream", stream, "count", "3")
+		m.Time = time.Date(2026, 11, 20, 10, 0, 5, 0, time.UTC)
+		text = m.Append(text)
+	}
+	persist(t, dest, mark.Stream, string(text))
+	at := func(stream string) string { return filepath.Join(dest, stream) }
+	for _, c := range []struct {
+		args   []string
+		missed uint64
+	}{
+		{[]string{dest}, 6}, {[]string{at("gc.log")}, 3}, {[]string{at("app.log")}, 0},
+		{[]string{at("gc.log"), at("own.log")}, 6}, {[]string{at("gc.log"), dest}, 6},
+	} {
+		r, missed := reportOn(t, Config{}, c.args...), uint64(0)
+		for _, p := range r.Problems {
+			if p.Kind == view.ProblemMissed {
+				missed = p.Count
+			}
+		}
+		if missed != c.missed || r.Complete != (c.missed == 0) {
+			t.Errorf("%q: %d missed archives, complete: %t; want %d and %t", c.args, missed, r.Complete, c.missed, c.missed == 0)
+		}
+	}
+}
+
 // A user's own log may have the name of the stream of marks.
 func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
 	path := write(t, mark.Stream, "[0.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
