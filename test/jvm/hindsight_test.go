@@ -66,7 +66,8 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 		if st := statusOf(r); st.Hindsight == nil || st.Hindsight.Until.Before(asked) {
 			t.Errorf("the status has the hindsight %+v, want one that lasts beyond %s", st.Hindsight, asked)
 		}
-		r.shipped(detail, "[debug")
+		// A kill before the next commit would make the sidecar forget the save.
+		lab.Eventually(r, patience, "saved lines are durable", func() bool { return statusOf(r).Saved > 0 })
 		r.side.Kill()
 		time.Sleep(window / 2)
 		r.up()
