@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
@@ -42,7 +43,7 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 			w.fail(err)
 			w.setAside(b, rejected)
 			return delivered
-		case w.segments && errors.Is(err, fs.ErrNotExist):
+		case w.segments && gone(b.Segment.Path):
 			return deleted
 		}
 		w.fail(err)
@@ -50,6 +51,13 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 			return stopped
 		}
 	}
+}
+
+// gone reports whether a segment was deleted. The error of a delivery does not say so: a file of
+// credentials may not exist either.
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // attempt tries once. It allows the time that a slow server needs for the bytes of b.

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -45,6 +49,28 @@ func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
 	r.set.Deleted(first)
 	r.set.Committed(nil, []string{"gc.log"})
 	r.gets(1) // the second segment
+}
+
+// A file that the sink needs for each delivery, such as its credentials, is missing. This is an error
+// like any other, although the error of the delivery is also that of a deleted segment.
+func TestAMissingFileOfTheSinkIsNotADeletedSegment(t *testing.T) {
+	r := newRig(t, true)
+	r.engine.fails = func(*Batch) error {
+		if r.engine.tries <= 2 {
+			return fmt.Errorf("read the credentials: %w", &fs.PathError{Op: "open", Path: "/absent", Err: fs.ErrNotExist})
+		}
+		return nil
+	}
+	began := time.Now()
+	r.commits("gc.log", big(1))
+	r.commits("gc.log", big(2))
+	r.gets(1)
+	if took := time.Since(began); took < 3*firstPause {
+		t.Errorf("after two failures the segment arrived within %s, want pauses of at least %s", took, 3*firstPause)
+	}
+	if n := testutil.ToFloat64(r.set.workers[0].metrics.errors.WithLabelValues(kindUnavailable)); n != 2 {
+		t.Errorf("%v errors are counted, want 2", n)
+	}
 }
 
 // Retention deletes a stream and its directory while the stream's lines wait.
