@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -11,6 +12,7 @@ import (
 const (
 	firstPause = 500 * time.Millisecond
 	maxPause   = time.Minute
+	drainPause = 2 * time.Second // the longest pause during the drain, which has no time for more
 )
 
 // backoff determines the pauses between tries. Its zero value is the state after a successful
@@ -28,4 +30,17 @@ func (b *backoff) after(err error) time.Duration {
 		pause = min(busy.After, 10*maxPause)
 	}
 	return pause + time.Duration(rand.Int64N(int64(pause)/4+1))
+}
+
+// pause waits for d before the next try. The drain begins when ctx ends: then the pause ends at
+// once, because the engine may work again by now. If stop has ended, pause returns the cause.
+func pause(ctx, stop context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return retry.Sleep(stop, min(d, drainPause))
+	}
+	either, cancel := context.WithCancel(stop)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	_ = retry.Sleep(either, d)
+	return context.Cause(stop)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -28,8 +27,9 @@ const (
 	stopped          // stop has ended
 )
 
-// deliver hands b to the sink until b is acknowledged or set aside, or neither is possible.
-func (w *worker) deliver(stop context.Context, b *Batch) int {
+// deliver hands b to the sink until b is acknowledged or set aside, or neither is possible. The
+// drain begins when ctx ends.
+func (w *worker) deliver(ctx, stop context.Context, b *Batch) int {
 	for {
 		err := w.attempt(stop, b)
 		var rejected *RejectedError
@@ -47,7 +47,7 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 			return deleted
 		}
 		w.fail(err)
-		if retry.Sleep(stop, w.backoff.after(err)) != nil {
+		if pause(ctx, stop, w.backoff.after(err)) != nil {
 			return stopped
 		}
 	}

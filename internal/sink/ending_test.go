@@ -59,6 +59,31 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
 }
 
+// The engine asked for a long pause, and works again when the sidecar is told to end, or a moment
+// later. The sink tries at once, and again after a short pause.
+func TestTheDrainDoesNotWaitForAPauseToEnd(t *testing.T) {
+	for name, failures := range map[string]int{"the engine works": 0, "one more failure": 1} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, false)
+			left := -1 // failures before the engine works; negative: it does not know
+			r.engine.fails = func(*Batch) error {
+				if left == 0 {
+					return nil
+				}
+				left--
+				return &BusyError{After: time.Hour, Err: errors.New("away")}
+			}
+			r.commits("gc.log", "[1s][info][gc] one")
+			r.waits("the first try fails", func() bool { return r.set.Status()[0].Failure != "" })
+			r.engine.mu.Lock()
+			left = failures
+			r.engine.mu.Unlock()
+			r.must(r.end())
+			r.expects("gc.log 0 info [1s][info][gc] one")
+		})
+	}
+}
+
 // A power cut has torn the end of a stream that no JVM writes to any more. The torn end cannot be read,
 // so it does not count as undelivered, and retention does not wait for the sink.
 func TestATornEndIsNotLacked(t *testing.T) {

@@ -10,8 +10,6 @@ import (
 	"regexp"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/ullage/ullage/internal/base/retry"
 )
 
 // identityFile holds the name of a destination. The name is random and is chosen for the first
@@ -22,7 +20,7 @@ var validIdentity = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
 // identify gives the name of the destination to a sink that takes one. Such a sink cannot deliver
 // anything before that.
-func (w *worker) identify(stop context.Context) {
+func (w *worker) identify(ctx, stop context.Context) {
 	sink, takes := w.sink.(Identified)
 	if !takes {
 		return
@@ -35,7 +33,7 @@ func (w *worker) identify(stop context.Context) {
 			return
 		}
 		w.fail(err)
-		if retry.Sleep(stop, w.backoff.after(err)) != nil {
+		if pause(ctx, stop, w.backoff.after(err)) != nil {
 			return
 		}
 	}

@@ -115,14 +115,14 @@ func (w *worker) run(ctx, stop context.Context) error {
 			w.log.Warn("closing a sink failed", "error", err)
 		}
 	}()
-	w.identify(stop)
-	w.begin(stop)
+	w.identify(ctx, stop)
+	w.begin(ctx, stop)
 	tick := kernel.NewTicker(saveInterval)
 	defer tick.Stop()
 	for stop.Err() == nil {
 		began := time.Now()
 		ending := ctx.Err() != nil // if true, everything that was committed before ctx ended is pending in this round
-		more := w.round(stop)
+		more := w.round(ctx, stop)
 		w.save(time.Now(), !more)
 		if more {
 			continue
@@ -147,11 +147,11 @@ func (w *worker) run(ctx, stop context.Context) error {
 // begin loads the cursors. Then it makes each stream pending that the sink does not have completely.
 // If the cursors cannot be read, begin retries until stop ends: without them, the sink would get
 // everything twice.
-func (w *worker) begin(stop context.Context) {
+func (w *worker) begin(ctx, stop context.Context) {
 	cursors, err := loadCursors(files{w.set.dest}, w.cursorName())
 	for err != nil && !errors.Is(err, errMalformed) {
 		w.fail(err)
-		if retry.Sleep(stop, w.backoff.after(err)) != nil {
+		if pause(ctx, stop, w.backoff.after(err)) != nil {
 			return
 		}
 		cursors, err = loadCursors(files{w.set.dest}, w.cursorName())
@@ -173,12 +173,12 @@ func (w *worker) begin(stop context.Context) {
 }
 
 // round gives each pending stream a turn and reports whether any of them may have more.
-func (w *worker) round(stop context.Context) (more bool) {
+func (w *worker) round(ctx, stop context.Context) (more bool) {
 	for _, stream := range w.due() {
 		if stop.Err() != nil {
 			return false
 		}
-		if w.turn(stop, stream) {
+		if w.turn(ctx, stop, stream) {
 			more = true
 		}
 	}
@@ -200,7 +200,7 @@ func (w *worker) due() (streams []string) {
 }
 
 // turn delivers some batches of a stream, and reports whether it may have more.
-func (w *worker) turn(stop context.Context, stream string) bool {
+func (w *worker) turn(ctx, stop context.Context, stream string) bool {
 	f, err := w.feedOf(stream)
 	if err != nil && !w.segments { // the error concerns the cursor: no segment was read yet
 		w.metrics.cursorsLost.Inc()
@@ -225,7 +225,7 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 			w.unreadable(stop, stream, err)
 			return true
 		}
-		switch w.deliver(stop, b) {
+		switch w.deliver(ctx, stop, b) {
 		case stopped:
 			return false
 		case deleted:
