@@ -21,6 +21,7 @@ type job struct {
 
 	changes  []plan.Change
 	errs     []error
+	since    time.Time      // when the job's raise began; no other raise of a command began then
 	until    time.Time      // the end of the raise that the job began
 	ended    loggers.Levels // the application's raise that the job ended
 	was      plan.Raise     // if had: the raise that the job's raise replaced
@@ -166,8 +167,11 @@ func (s *jobs) raise(j *job, now time.Time) {
 	r, state := plan.Begun(j.Raise, string(plan.FromCommand), plan.WhySet, now), s.plan.State
 	r.By = j.By
 	j.was, j.had = state.Raises[plan.FromCommand]
-	state.Raises[plan.FromCommand], j.until = r, r.Until
+	state.Raises[plan.FromCommand], j.since, j.until = r, r.Since, r.Until
 }
+
+// began reports whether the job began a raise that has not ended early.
+func (j *job) began(r plan.Raise) bool { return r.Ended == "" && r.Since.Equal(j.since) }
 
 // answerDone answers the jobs that no longer wait for a JVM. If no JVM took the raise of a job, it
 // first cancels that raise.
@@ -207,12 +211,22 @@ func (s *jobs) fails(j *job) bool {
 	return !slices.ContainsFunc(j.changes, raised) && len(j.errs) > 0
 }
 
-// cancel ends the raise of a job and reinstates the raise that it replaced.
+// cancel ends the raise of a job and reinstates the raise that it replaced. If a reset has ended the
+// job's raise, it has ended the replaced raise as well, and nothing is reinstated. If a later job
+// has replaced the job's raise and that job fails too, the later job reinstates what this job replaced.
 func (s *jobs) cancel(ctx context.Context, j *job) {
 	j.canceled = true
 	j.deadline = time.Now().Add(answered(s.runner.timeout))
 	_ = s.update(ctx, func(time.Time) { // the job gets the errors
+		for _, later := range s.pending {
+			if later.had && j.began(later.was) {
+				later.was, later.had = j.was, j.had
+			}
+		}
 		raises := s.plan.State.Raises
+		if r, ok := raises[plan.FromCommand]; !ok || !j.began(r) {
+			return
+		}
 		if delete(raises, plan.FromCommand); j.had {
 			raises[plan.FromCommand] = j.was
 		}
