@@ -27,6 +27,7 @@ type input struct {
 	segs  []segment.Info
 	whole bool     // segs are all segments of dir
 	only  []string // the streams whose marks are wanted; nil: all
+	err   error    // why the segments of dir cannot be listed
 	files []file
 	bytes int64 // on disk
 }
@@ -66,8 +67,7 @@ func find(args []string) (all []*input, err error) {
 			all = addFile(all, filepath.Base(path), real, stat)
 		}
 	}
-	all, err = withMarks(all)
-	bad = append(bad, err)
+	all = withMarks(all)
 	for _, in := range all {
 		in.sort()
 	}
@@ -76,7 +76,7 @@ func find(args []string) (all []*input, err error) {
 
 // withMarks adds the marks of destinations of which only the directories of single streams were named: without the
 // marks, a loss of these streams would not be known.
-func withMarks(all []*input) ([]*input, error) {
+func withMarks(all []*input) []*input {
 	for _, in := range all {
 		if !in.whole || in.name == mark.Stream {
 			continue
@@ -92,29 +92,22 @@ func withMarks(all []*input) ([]*input, error) {
 			}
 			continue
 		}
-		marks, err := wholeDir(dir)
-		switch {
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return nil, err
-		case err == nil && len(marks.segs) > 0:
+		if marks := wholeDir(dir); marks.err != nil && !errors.Is(marks.err, fs.ErrNotExist) || len(marks.segs) > 0 {
 			marks.only = []string{stream}
 			all = append(all, marks)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // wholeDir returns all segments of a directory as one stream.
-func wholeDir(dir string) (*input, error) {
+func wholeDir(dir string) *input {
 	segs, err := segment.List(dir)
-	if err != nil {
-		return nil, fmt.Errorf("list segments: %w", err)
-	}
-	in := &input{name: filepath.Base(dir), dir: dir, segs: segs, whole: true}
+	in := &input{name: filepath.Base(dir), dir: dir, segs: segs, whole: true, err: err}
 	for _, seg := range segs {
 		in.bytes += seg.Size
 	}
-	return in, nil
+	return in
 }
 
 // once removes files that args name more than once, and returns how many it removed.
@@ -158,19 +151,18 @@ func findDir(path string) ([]*input, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list streams: %w", err)
 	}
-	var all []*input
+	var all, unlisted []*input
 	for _, dir := range append([]string{""}, names...) {
-		dir = filepath.Join(path, dir)
-		in, err := wholeDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		if len(in.segs) > 0 {
+		in := wholeDir(filepath.Join(path, dir))
+		switch {
+		case in.err != nil:
+			unlisted = append(unlisted, in)
+		case len(in.segs) > 0:
 			all = append(all, in)
 		}
 	}
 	if len(all) > 0 {
-		return withoutDetail(all), nil
+		return append(withoutDetail(all), unlisted...), nil
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -181,6 +173,9 @@ func findDir(path string) ([]*input, error) {
 		if err == nil && stat.Mode().IsRegular() && strings.Contains(e.Name(), ".log") {
 			all = addFile(all, e.Name(), filepath.Join(path, e.Name()), stat)
 		}
+	}
+	if len(all) == 0 && len(unlisted) > 0 {
+		return nil, unlisted[0].err
 	}
 	return all, nil
 }

@@ -2,12 +2,16 @@ package report
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
@@ -172,6 +176,47 @@ func TestADirectoryOfAStreamHasTheMarksOfItsDestination(t *testing.T) {
 			t.Errorf("%q: %d missed archives, complete: %t; want %d and %t", c.args, missed, r.Complete, c.missed, c.missed == 0)
 		}
 	}
+}
+
+// One stream may belong to another user. The report has the others, and says so.
+func TestAStreamThatCannotBeListedIsALoss(t *testing.T) {
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
+	private := filepath.Join(dest, "private.log")
+	if err := errors.Join(os.Chmod(filepath.Dir(dest), 0o755), os.Mkdir(private, 0), os.Chmod(filepath.Join(dest, "gc.log"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	unlisted := asNobody(t, func() ([]*input, error) { return find([]string{dest}) })
+	if len(unlisted) != 2 || unlisted[0].err != nil || unlisted[1].dir != private || unlisted[1].err == nil {
+		t.Errorf("found %+v, want gc.log, and %s with an error", unlisted, private)
+	}
+	none := t.TempDir()
+	if err := os.Mkdir(filepath.Join(none, "private.log"), 0); err != nil {
+		t.Fatal(err)
+	}
+	asNobody(t, func() ([]*input, error) {
+		found, err := find([]string{none})
+		if err == nil {
+			t.Errorf("found %+v in a directory of which nothing can be listed, want an error", found)
+		}
+		return found, nil
+	})
+}
+
+// asNobody calls do with the rights of a user that owns nothing.
+func asNobody[T any](t *testing.T, do func() (T, error)) T {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Setfsuid(65534); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Setfsuid(os.Getuid()) }()
+	got, err := do()
+	if err != nil {
+		t.Error(err)
+	}
+	return got
 }
 
 // A user's own log may have the name of the stream of marks.

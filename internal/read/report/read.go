@@ -63,6 +63,11 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 		return nil, err
 	}
 	s := sum.New(strings.Join(args, ", "), cfg.Floor, cfg.SizingWindow)
+	for _, in := range all {
+		if in.err != nil {
+			s.Problem(view.ProblemUnreadable, 1, true, fmt.Sprintf("%s: %v", in.dir, in.err))
+		}
+	}
 	all, again := once(all)
 	s.Problem(view.ProblemAgain, again, false, fmt.Sprintf("%s named more than once, but read once", view.Plural(again, "file")))
 	figures := newFigures(cfg, s)
