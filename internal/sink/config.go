@@ -105,7 +105,8 @@ type Kind struct {
 	Linger time.Duration
 
 	// Open creates the sink for a URL of the scheme and does all checks that need no connection.
-	// Its only I/O is reading the files that the URL names.
+	// Its only I/O is reading the files that the URL names. If such a file or a variable does not
+	// exist, Open succeeds, and deliveries fail.
 	Open func(Target) (Sink, error)
 }
 

@@ -375,6 +375,41 @@ func TestADeliveryEndsWithItsContext(t *testing.T) {
 	r.has("one", "two")
 }
 
+// A Secret is created after the sidecar has started. Deliveries fail until then.
+func TestCredentialsThatDoNotExistYet(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "lines"), kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", "me", "hidden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	r, dir := &rig{t, cluster}, t.TempDir()
+	for name, c := range map[string]struct {
+		options, want string
+		create        func(t *testing.T)
+	}{
+		"files": {"&credentials=dir:" + dir, filepath.Join(dir, "username"), func(t *testing.T) {
+			for name, text := range map[string]string{"username": "me\n", "password": "hidden\n"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+		"variables": {"", userVariable, func(t *testing.T) { t.Setenv(userVariable, "me"); t.Setenv(passwordVariable, "hidden") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(userVariable, "")
+			s := r.sink("sasl=scram-sha-256" + c.options)
+			if err := s.Deliver(t.Context(), batch(t, first, 0, "one")); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %s", err, c.want)
+			}
+			c.create(t)
+			if err := s.Deliver(t.Context(), batch(t, first, 0, "one")); err != nil {
+				t.Errorf("once the credentials exist: error %v, want none", err)
+			}
+		})
+	}
+}
+
 func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"username": "me\n", "password": "hidden\n"} {
@@ -382,7 +417,10 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv(userVariable, "")
+	empty := t.TempDir()
+	if err := os.WriteFile(filepath.Join(empty, "username"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for query, want := range map[string]string{
 		"kafka://h:1,g:2/t": "",
 		"kafka://h/t?sasl=scram-sha-256&credentials=dir:" + dir: "",
@@ -391,17 +429,17 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 		"kafka://h/a/b":   "name of a topic",
 		"kafka://h/..":    "name of a topic",
 		"kafka://h/a%20b": "name of a topic",
-		"kafka://h/aZ0._-" + strings.Repeat("b", 243):          "",
-		"kafka://h/aZ0._-" + strings.Repeat("b", 244):          "name of a topic",
-		"kafka://h/t?compression=brotli":                       "zstd, lz4 or none",
-		"kafka://h/t?timestamp=never":                          "line or send",
-		"kafka://h/t?tls=true&ca=/x":                           "option ca",
-		"kafka://h/t?sasl=scram-sha-256":                       userVariable,
-		"kafka://h/t?sasl=gssapi&credentials=dir:" + dir:       "option sasl",
-		"kafka://h/t?sasl=plain&credentials=dir:" + dir:        "needs tls=true",
-		"kafka://h/t?credentials=vault":                        "option credentials",
-		"kafka://h/t?speed=9":                                  "unknown option",
-		fmt.Sprintf("kafka://h%s/t", strings.Repeat(",h", 16)): "at most 16",
+		"kafka://h/aZ0._-" + strings.Repeat("b", 243):             "",
+		"kafka://h/aZ0._-" + strings.Repeat("b", 244):             "name of a topic",
+		"kafka://h/t?compression=brotli":                          "zstd, lz4 or none",
+		"kafka://h/t?timestamp=never":                             "line or send",
+		"kafka://h/t?tls=true&ca=/dev/null":                       "option ca",
+		"kafka://h/t?sasl=scram-sha-256&credentials=dir:" + empty: "is empty",
+		"kafka://h/t?sasl=gssapi&credentials=dir:" + dir:          "option sasl",
+		"kafka://h/t?sasl=plain&credentials=dir:" + dir:           "needs tls=true",
+		"kafka://h/t?credentials=vault":                           "option credentials",
+		"kafka://h/t?speed=9":                                     "unknown option",
+		fmt.Sprintf("kafka://h%s/t", strings.Repeat(",h", 16)):    "at most 16",
 	} {
 		s, err := open(target(t, query))
 		if err == nil {

@@ -2,8 +2,10 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +26,9 @@ const (
 const maxSecret = 4096
 
 // loginOf returns the authentication of connections, or nil if there is none. The credentials are
-// read for each connection: from files in dir, or from the environment if dir is empty.
+// read for each connection: from files in dir, or from the environment if dir is empty. Missing
+// credentials are no error, because the Secret that holds them may be created later: connections
+// fail until then.
 func loginOf(mechanism, dir string) (sasl.Mechanism, error) {
 	read := func() (user, password string, err error) {
 		if dir == "" {
@@ -32,8 +36,8 @@ func loginOf(mechanism, dir string) (sasl.Mechanism, error) {
 		}
 		return fromDirectory(dir)
 	}
-	if mechanism != "" {
-		if _, _, err := read(); err != nil {
+	if mechanism != "" && dir != "" {
+		if _, _, err := fromDirectory(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}

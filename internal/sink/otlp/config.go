@@ -45,11 +45,7 @@ func open(t sink.Target) (sink.Sink, error) {
 	service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), t.Pod.Container, "unknown_service:java")
 	s := &exporter{to: given.Endpoint, headers: sent}
 	s.encoder = encoder{resource: resourceOf(t.Pod, service, more), uidPrefix: prefixOf(t.Pod)}
-	inner, err := transport.HTTP(trust)
-	if err != nil {
-		return nil, err
-	}
-	s.client = &http.Client{Transport: inner, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = &http.Client{Transport: transport.HTTP(trust), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return s, nil
 }
 

@@ -3,8 +3,10 @@ package otlp
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -24,12 +26,15 @@ type headers struct {
 	fixed []header
 }
 
-// headersOf reads a file with a header on each line: "Name: value". Without a file, the headers are
-// the fixed headers from the environment.
+// headersOf reads a file with a header on each line: "Name: value". Without a path, the headers are
+// the fixed headers from the environment. A file that does not exist is no error, because the Secret
+// that holds it may be created later: deliveries fail until then.
 func headersOf(path string, fixed []header) (headers, error) {
 	h := headers{path: path, fixed: fixed}
-	_, err := h.read()
-	return h, err
+	if _, err := h.read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return h, err
+	}
+	return h, nil
 }
 
 // read returns the headers. It reads the file each time, so that a renewed token needs no

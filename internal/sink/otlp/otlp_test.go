@@ -289,19 +289,37 @@ func TestHeadersComeFromTheEnvironmentOrAFile(t *testing.T) {
 	}
 }
 
+// A Secret is created after the sidecar has started. Deliveries fail until then.
+func TestAFileOfHeadersThatDoesNotExistYet(t *testing.T) {
+	s := serve(t)
+	path := filepath.Join(t.TempDir(), "headers")
+	x, b := sinkAt(t, s, "headers="+url.QueryEscape(path)), batchOf("[1.0s][info][gc] one")
+	if err := x.Deliver(t.Context(), b); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("the file is missing: error %v, want one with %s", err, path)
+	}
+	if err := os.WriteFile(path, []byte("Authorization: Bearer one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Deliver(t.Context(), b); err != nil {
+		t.Fatalf("the file exists: error %v, want none", err)
+	}
+	if len(s.heads) != 1 || s.heads[0].Get("Authorization") != "Bearer one" {
+		t.Errorf("the requests have the headers %v, want one request with Authorization: Bearer one", s.heads)
+	}
+}
+
 func TestBadSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "headers")
 	if err := os.WriteFile(path, []byte("Authorization Bearer s3cret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ to, query, env, want string }{
-		"no host":               {"otlp+https:/v1/logs", "", "", "no host"},
-		"an unknown option":     {"otlp+https://x", "speed=9", "", "unknown option speed"},
-		"a file that is absent": {"otlp+https://x", "headers=/nowhere", "", "option headers"},
-		"a file without names":  {"otlp+https://x", "headers=" + url.QueryEscape(path), "", "line 1 is not"},
-		"a variable":            {"otlp+https://x", "", "s3cret", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
-		"a header":              {"otlp+https://x", "", "a=s3cret%0a", "header 1 is not one that HTTP allows"},
-		"a key alone":           {"otlp+https://x", "key=/x", "", "cert and key must be set together"},
+		"no host":              {"otlp+https:/v1/logs", "", "", "no host"},
+		"an unknown option":    {"otlp+https://x", "speed=9", "", "unknown option speed"},
+		"a file without names": {"otlp+https://x", "headers=" + url.QueryEscape(path), "", "line 1 is not"},
+		"a variable":           {"otlp+https://x", "", "s3cret", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
+		"a header":             {"otlp+https://x", "", "a=s3cret%0a", "header 1 is not one that HTTP allows"},
+		"a key alone":          {"otlp+https://x", "key=/x", "", "cert and key must be set together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", c.env)

@@ -44,14 +44,9 @@ func Parse(u *url.URL, o *address.Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.pauses.inner, err = transport.HTTP(trust); err != nil {
-		return nil, err
-	}
+	b.pauses.inner = transport.HTTP(trust)
 	region, to := cmp.Or(given.Region, os.Getenv("AWS_REGION")), given.Endpoint
-	keys, err := credentialsOf(given, region, trust)
-	if err != nil {
-		return nil, err
-	}
+	keys := credentialsOf(given, region, trust)
 	lookup := minio.BucketLookupAuto
 	if given.PathStyle {
 		lookup = minio.BucketLookupPath
@@ -68,26 +63,22 @@ func Parse(u *url.URL, o *address.Options) (*Bucket, error) {
 // credentialsOf returns the source of the keys. They are looked up when they are needed, and
 // again when they expire. Connections to the service that issues a role's keys use the same
 // certificates and bounds as connections to the bucket.
-func credentialsOf(given address.S3, region string, trust transport.Trust) (*credentials.Credentials, error) {
-	inner, err := transport.HTTP(trust)
-	if err != nil {
-		return nil, err
-	}
+func credentialsOf(given address.S3, region string, trust transport.Trust) *credentials.Credentials {
 	environment := &credentials.EnvAWS{}
 	role := &credentials.IAM{Region: region, // web identity, pod identity, instance metadata
-		Client: &http.Client{Timeout: transport.ConnectTimeout, Transport: bounded{inner}}}
+		Client: &http.Client{Timeout: transport.ConnectTimeout, Transport: bounded{transport.HTTP(trust)}}}
 	file := &credentials.FileAWSCredentials{Filename: given.CredentialsFile, Profile: given.Profile}
 	switch given.Credentials {
 	case "env":
-		return credentials.New(environment), nil
+		return credentials.New(environment)
 	case "file":
-		return credentials.New(file), nil
+		return credentials.New(file)
 	case "role":
-		return credentials.New(role), nil
+		return credentials.New(role)
 	case "none":
-		return credentials.NewStaticV4("", "", ""), nil
+		return credentials.NewStaticV4("", "", "")
 	}
-	return credentials.NewChainCredentials([]credentials.Provider{environment, file, role}), nil
+	return credentials.NewChainCredentials([]credentials.Provider{environment, file, role})
 }
 
 // encryptionOf returns the encryption that the server must use.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -13,17 +14,54 @@ const maxHeader = 64 << 10
 
 // HTTP returns a transport that trusts the authorities of t and keeps no more connections than a
 // sink needs. It gives up on a server that accepts or answers nothing, or whose header does not
-// end. It follows the environment's proxy settings. It does not bound the body of an answer: see
-// [Bound].
-func HTTP(t Trust) (*http.Transport, error) {
-	behindProxy, err := t.Config("")
+// end. It follows the environment's proxy settings. Its requests fail until the files of t exist.
+// It does not bound the body of an answer: see [Bound].
+func HTTP(t Trust) http.RoundTripper { return &late{trust: t} }
+
+// late is a transport that is made once the files of trust can be read.
+type late struct {
+	trust Trust
+
+	mu   sync.Mutex
+	made *http.Transport // nil: the files were not read yet
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	inner, err := l.transport()
+	if err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	return inner.RoundTrip(r)
+}
+
+// CloseIdleConnections is called by the method of [http.Client] with this name.
+func (l *late) CloseIdleConnections() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != nil {
+		l.made.CloseIdleConnections()
+	}
+}
+
+// transport returns the transport, which it makes at the first call that can read the files.
+func (l *late) transport() (*http.Transport, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != nil {
+		return l.made, nil
+	}
+	behindProxy, err := l.trust.Config("")
 	if err != nil {
 		return nil, err
 	}
-	return &http.Transport{
+	l.made = &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           Dial,
-		DialTLSContext:        t.DialTLS(),
+		DialTLSContext:        l.trust.DialTLS(),
 		TLSClientConfig:       behindProxy,
 		TLSHandshakeTimeout:   ConnectTimeout,
 		ResponseHeaderTimeout: AnswerTimeout,
@@ -35,7 +73,8 @@ func HTTP(t Trust) (*http.Transport, error) {
 		MaxResponseHeaderBytes: maxHeader,
 
 		DisableCompression: true,
-	}, nil
+	}
+	return l.made, nil
 }
 
 // answer is a body that ends after a number of bytes, or when its time is over.

@@ -1,11 +1,18 @@
 package transport
 
 import (
+	"encoding/pem"
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/sink/address"
 )
 
 func TestRetryAfterIsReadByTheServersClock(t *testing.T) {
@@ -44,18 +51,46 @@ func TestAHeaderWithoutEnd(t *testing.T) {
 				w.Header().Add("X-More", strings.Repeat("x", 1014))
 			}
 		}))
-		inner, err := HTTP(Trust{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := (&http.Client{Transport: inner}).Get(s.URL)
+		client := &http.Client{Transport: HTTP(Trust{})}
+		resp, err := client.Get(s.URL)
 		if err == nil {
 			resp.Body.Close()
 		}
 		if (err != nil) != c.fails {
 			t.Errorf("a header of %d bytes: error %v, want an error: %v", c.bytes, err, c.fails)
 		}
-		inner.CloseIdleConnections()
+		client.CloseIdleConnections()
 		s.Close()
+	}
+}
+
+// A Secret is created after the sidecar has started. Requests fail until then.
+func TestAFileThatDoesNotExistYet(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	path := filepath.Join(t.TempDir(), "ca.crt")
+	trust, err := TrustOf(address.Files{CA: path})
+	if err != nil {
+		t.Fatalf("the file is missing: error %v, want none before a connection", err)
+	}
+	client := &http.Client{Transport: HTTP(trust)}
+	defer client.CloseIdleConnections()
+	if _, err := client.Get(s.URL); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("the file is missing: error %v, want one that names the missing file %s", err, path)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Get(s.URL)
+	if err != nil {
+		t.Fatalf("the file exists: error %v, want none", err)
+	}
+	resp.Body.Close()
+	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TrustOf(address.Files{CA: path}); err == nil || !strings.Contains(err.Error(), "holds no certificate") {
+		t.Errorf(`the file is rubbish: error %v, want one with "holds no certificate"`, err)
 	}
 }

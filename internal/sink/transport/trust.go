@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 
@@ -16,11 +17,14 @@ import (
 type Trust address.Files
 
 // TrustOf returns the Trust for the files that a sink's URL names. It reads the files, so that a
-// wrong file is reported at the start.
+// wrong file is reported at the start. A file that does not exist is no error, because the Secret
+// that holds it may be created later: connections fail until then.
 func TrustOf(files address.Files) (Trust, error) {
 	t := Trust(files)
-	_, err := t.Config("")
-	return t, err
+	if _, err := t.Config(""); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return t, err
+	}
+	return t, nil
 }
 
 // Config returns the settings of one connection to host. It reads the files.
