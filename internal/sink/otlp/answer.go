@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"mime"
@@ -38,12 +39,25 @@ func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 	case code/100 == 2:
 		return partial{}, fmt.Errorf("the answer is %d with content of type %q, but OTLP requires %s: is this the address of an OTLP endpoint?",
 			code, printable.Text(kind, maxMessage), contentType)
+	case code == http.StatusBadRequest && kind != contentType && expectsTLS(body):
+		return partial{}, fmt.Errorf("%w: use otlp+https:", answerError(resp, kind, body))
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
 		return partial{}, refused{answerError(resp, kind, body)}
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
 		return partial{}, &sink.BusyError{After: transport.RetryAfter(resp.Header, now), Err: answerError(resp, kind, body)}
 	}
 	return partial{}, answerError(resp, kind, body)
+}
+
+// expectsTLS reports whether the body of a 400 says that the request came without TLS to a port with
+// TLS, in the words of Go, nginx or Apache. Such an answer does not concern the content of the request.
+func expectsTLS(body []byte) bool {
+	for _, words := range []string{"HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled server port"} {
+		if bytes.Contains(body, []byte(words)) {
+			return true
+		}
+	}
+	return false
 }
 
 // answerError returns the error in an answer with a status other than 200.

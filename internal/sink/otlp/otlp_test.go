@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -225,6 +226,11 @@ func TestAnswers(t *testing.T) {
 			w.Header().Set("Location", "https://example.invalid/")
 			w.WriteHeader(http.StatusMovedPermanently)
 		}, "301", nil},
+		"a port with TLS behind nginx": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte("<center>The plain HTTP request was sent to HTTPS port</center>"))
+		}, "use otlp+https:", func(err error) bool { return !errors.As(err, &rejected) }},
 		"lines that are refused are found": {func(w http.ResponseWriter, bodies []string) {
 			if strings.Contains(strings.Join(bodies, "\n"), "bad") {
 				w.WriteHeader(http.StatusBadRequest)
@@ -241,6 +247,24 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("the error is %v, want one with %q (none if that is empty) that meets the condition of the case", err, c.want)
 			}
 		})
+	}
+}
+
+// A server of Go answers 400 to a request without TLS. The lines are not refused, so they wait for
+// another URL.
+func TestARequestWithoutTLSToAPortWithTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	x, err := opened("otlp+http://"+s.Listener.Addr().String(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var rejected *sink.RejectedError
+	if err := x.Deliver(t.Context(), batchOf("[1.0s][info][gc] one")); err == nil || errors.As(err, &rejected) {
+		t.Errorf("the error is %v, want one other than a RejectedError", err)
 	}
 }
 
