@@ -177,6 +177,24 @@ func TestALongAnswer(t *testing.T) {
 	}
 }
 
+// A store that refuses the key of a segment refuses it always. The segment is set aside, so that the
+// other streams of the sink go on. An answer with the same status may concern the settings of the sink.
+func TestAKeyThatTheStoreRefuses(t *testing.T) {
+	for code, refused := range map[string]bool{"KeyTooLongError": true, "XMinioInvalidObjectName": true, "InvalidRequest": false} {
+		t.Run(code, func(t *testing.T) {
+			s := served(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprintf(w, "<Error><Code>%s</Code><Message>no</Message></Error>", code)
+			}, "")
+			var rejected *sink.RejectedError
+			if err := s.Deliver(t.Context(), segmentOf(t, 4096)); err == nil || errors.As(err, &rejected) != refused {
+				t.Errorf("the error is %v, want an error that is a RejectedError: %t", err, refused)
+			}
+		})
+	}
+}
+
 // The answer to the GET of a listing has no end.
 func TestAnEndlessListing(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -155,13 +155,19 @@ func (b *Bucket) explain(what, key string, err error) error {
 	}
 	answer.Message = printable.Text(answer.Message, maxMessage)
 	err = fmt.Errorf("%s s3://%s/%s: %s (%d): %s%s", what, b.Name, key, printable.Text(answer.Code, maxMessage), answer.StatusCode, answer.Message, hint(answer))
-	switch answer.StatusCode {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	switch {
+	case answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode == http.StatusServiceUnavailable:
 		return &sink.BusyError{After: b.pauses.last(), Err: err}
-	case http.StatusRequestEntityTooLarge:
+	case answer.StatusCode == http.StatusRequestEntityTooLarge, refusesKey(answer.Code):
 		return &sink.RejectedError{Err: err}
 	}
 	return err
+}
+
+// refusesKey reports whether the code of an answer means that no object can ever have the key, as with
+// the long key of a stream whose name needs escapes. The second code is MinIO's.
+func refusesKey(code string) bool {
+	return code == "KeyTooLongError" || code == "XMinioInvalidObjectName"
 }
 
 // hint returns advice on an answer whose cause people can fix.
