@@ -14,19 +14,21 @@ import (
 )
 
 // If a sink takes whole segments, segments are sealed at the age in --upload-age, even if that is
-// longer than the age in a sidecar without such a sink.
+// longer than the age in a sidecar without such a sink. A scheme may be in upper case.
 func TestSegmentsHaveTheAgeOfTheirUpload(t *testing.T) {
 	usual := DefaultConfig().Ship.Segment.SegmentAge
 	for _, c := range []struct {
 		whole        bool
+		url          string
 		upload, want time.Duration
-	}{{true, time.Minute, time.Minute}, {true, 24 * time.Hour, 24 * time.Hour}, {true, 0, usual}, {false, time.Minute, usual}} {
+	}{{true, "test:", time.Minute, time.Minute}, {true, "TEST:", time.Minute, time.Minute}, {true, "test:", 24 * time.Hour, 24 * time.Hour},
+		{true, "test:", 0, usual}, {false, "test:", time.Minute, usual}} {
 		cfg := DefaultConfig()
 		cfg.SinkKinds = map[string]sink.Kind{"test": {Segments: c.whole, Open: func(sink.Target) (sink.Sink, error) { return nil, nil }}}
-		cfg.Sinks.URLs, cfg.Sinks.UploadAge = address.URLs{"test:"}, c.upload
+		cfg.Sinks.URLs, cfg.Sinks.UploadAge = address.URLs{c.url}, c.upload
 		cfg.complete()
 		if got := cfg.Ship.Segment.SegmentAge; got != c.want {
-			t.Errorf("whole segments %t, --upload-age %s: sealed after %s, want %s", c.whole, c.upload, got, c.want)
+			t.Errorf("--sink %s of whole segments %t, --upload-age %s: sealed after %s, want %s", c.url, c.whole, c.upload, got, c.want)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func check(kinds map[string]Kind, t Target) error {
 // sealed for such a sink; zero: the same as without one.
 func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool) {
 	for _, u := range c.URLs {
-		if scheme, _, _ := strings.Cut(u, ":"); kinds[scheme].Segments {
+		if scheme, _, _ := strings.Cut(u, ":"); kinds[strings.ToLower(scheme)].Segments {
 			return c.UploadAge, true
 		}
 	}
