@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -80,8 +81,9 @@ func (l *Log) endSaving(since int64) {
 	}
 }
 
-// wanted reports whether the lines of a record should be saved.
-func (l *Log) wanted(h *head) bool { return h.since < l.until.Load() }
+// wanted reports whether the lines of a record should be saved. A record that seems to be of the future is of an earlier
+// process, after whose start the clock was set back: it must not keep the later records from being saved.
+func (l *Log) wanted(h *head) bool { return min(h.since, l.nanos(time.Now())) < l.until.Load() }
 
 // drop forgets the oldest record, and reports whether there was one.
 func (l *Log) drop() bool {

@@ -417,3 +417,25 @@ func TestAClockThatWasSetBackEndsSavingAfterAWindow(t *testing.T) {
 		t.Errorf("lines are saved until %s, want a time within the window of %s", until, h.window)
 	}
 }
+
+// The clock was an hour ahead when a process began, and was then set back. The records of that process seem to be of
+// the future for the next one, and are saved like the later records.
+func TestRecordsThatSeemToBeOfTheFutureAreSaved(t *testing.T) {
+	h := open(t, 1<<20)
+	h.began = time.Now().Round(0).Add(time.Hour)
+	h.must(h.Append(Batch{Stream: "gc.log", Since: h.began, Read: h.began, Raw: []byte("old\n")}))
+	h.commit()
+	h.restart(1 << 20)
+	now := time.Now()
+	h.must(h.Append(Batch{Stream: "gc.log", Since: now, Read: now, Raw: []byte("new\n")}))
+	h.commit()
+	h.SaveUntil(time.Now().Add(time.Minute))
+	var saved string
+	for r, ok := h.Next(true); ok; r, ok = h.Next(true) {
+		saved += string(r.Raw)
+		h.Saved(r)
+	}
+	if saved != "old\nnew\n" {
+		t.Errorf("saved %q, want both records", saved)
+	}
+}
