@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/seek"
 	"github.com/ullage/ullage/internal/segment/store"
 )
 
@@ -268,6 +269,28 @@ func TestFollowSincePassesOverWhatWasCompleteBefore(t *testing.T) {
 		want += string(rune('a' + i%26))
 	}
 	d.expect(want)
+	d.expectErrors()
+}
+
+// The clock was set back by 20 minutes while a segment was written. The next segment began before Since, but the seek
+// file shows that the first one has later lines.
+func TestFollowSinceReadsASegmentInWhichTheClockWasSetBack(t *testing.T) {
+	d := newFollowed(t, segment.Zstd)
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	mark := segment.Mark{}
+	for i, minute := range []int{0, 11} {
+		s := d.restart(mark)
+		texts(t, s, string(rune('a'+i)))
+		mark = sync(t, s)
+		mark.Sealed = true
+		seg, _ := segment.ParseName(mark.Segment)
+		mark.Segment = segment.FileName(begin.Add(time.Duration(minute)*time.Minute), seg.Seq, segment.Zstd)
+		must(t, os.Rename(filepath.Join(d.dir(), seg.Name), filepath.Join(d.dir(), mark.Segment)))
+	}
+	entry := seek.Entry{Seq: 1, Start: begin.UnixMilli(), Offset: 1, Time: begin.Add(30 * time.Minute).UnixMilli()}
+	must(t, os.WriteFile(filepath.Join(d.dir(), seek.Name), entry.Append(nil), 0o600))
+	d.open(segment.FollowOptions{Since: begin.Add(20 * time.Minute), Seek: seek.Read(d.dir(), seek.MaxBytes)})
+	d.expect("ab")
 	d.expectErrors()
 }
 

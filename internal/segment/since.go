@@ -19,10 +19,14 @@ type since struct {
 // skips reports whether all of seg was written before the time. A line is written before it is
 // persisted, and the last line of a segment is persisted before the next segment is created. So
 // seg is before the time if the time in the next segment's name is. Equal times are not enough,
-// because names and lines show only milliseconds. If the clock was set back, or files were
-// named in another order, skips returns false.
+// because names and lines show only milliseconds. If files were named in another order, or the
+// clock was set back and the names or the seek file show that, skips returns false.
 func (s since) skips(seg, next Info) bool {
-	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(s.time)
+	if seg.Start.IsZero() || next.Start.Before(seg.Start) || !next.Start.Before(s.time) {
+		return false
+	}
+	named, ok := ParseName(seg.Name) // FollowFiles assigns other numbers
+	return !ok || !s.seek.Reaches(named.Seq, named.Start, s.time)
 }
 
 // in returns the offset in seg before which, according to the seek file, all lines were written

@@ -64,6 +64,23 @@ func (x *Index) Before(seq uint64, start, since time.Time) (offset int64) {
 	return offset
 }
 
+// Reaches reports whether an entry of a segment is not earlier than since. Then lines in the segment may be later, even
+// if the next segment began before that: the clock was set back.
+func (x *Index) Reaches(seq uint64, start, since time.Time) bool {
+	if x == nil {
+		return false
+	}
+	for _, e := range x.entries[x.find(seq, 0):] {
+		if !e.in(seq, start) {
+			break
+		}
+		if e.Time >= since.UnixMilli() {
+			return true
+		}
+	}
+	return false
+}
+
 // Next returns the first entry of a segment whose offset is offset or higher.
 func (x *Index) Next(seq uint64, start time.Time, offset int64) (e Entry, ok bool) {
 	if x == nil {

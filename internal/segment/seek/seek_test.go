@@ -213,6 +213,14 @@ func TestIndex(t *testing.T) {
 			t.Errorf("segment %d, minute %d: the offset is %d, want %d", c.seq, c.minute, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		seq, minute int
+		want        bool
+	}{{2, 20, true}, {2, 21, false}, {3, 30, true}, {3, 31, false}, {4, 0, false}} {
+		if got := x.Reaches(uint64(c.seq), start(c.seq), start(c.seq).Add(time.Duration(c.minute)*time.Minute)); got != c.want {
+			t.Errorf("segment %d reaches minute %d: %t, want %t", c.seq, c.minute, got, c.want)
+		}
+	}
 	if got := x.Before(2, start(1), start(9)); got != 0 {
 		t.Errorf("the offset is %d for a segment that was created at another time, want 0", got)
 	}
@@ -231,7 +239,7 @@ func TestIndex(t *testing.T) {
 	var none *Index
 	_, next := none.Next(1, noon, 0)
 	_, last := none.Last(1, 0)
-	if none.Before(1, noon, noon) != 0 || next || last || none.Bytes() != 0 {
+	if none.Before(1, noon, noon) != 0 || none.Reaches(1, noon, noon) || next || last || none.Bytes() != 0 {
 		t.Error("a nil Index has entries, want none")
 	}
 }
