@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +93,32 @@ func TestAStreamThatIsGone(t *testing.T) {
 		t.Errorf("the sink reports the failure %s, want none", f)
 	}
 	r.must(r.end())
+}
+
+// The volume of the destination is away for a moment, and another directory has its path. The streams
+// still exist, so the sink gets none of their lines again. The cursor of a deleted stream is forgotten.
+func TestCursorsOutliveAnAbsenceOfTheDestination(t *testing.T) {
+	r := newRig(t, false)
+	r.commits("gc.log", "[1s][info][gc] one")
+	r.commits("deleted.log", "[1s][info][gc] one")
+	r.gets(2)
+	r.must(r.end())
+	w := r.set.workers[0]
+	known := func() []string { return slices.Sorted(maps.Keys(w.state.cursors)) }
+	r.must(os.Rename(r.dest, r.dest+".away"))
+	r.must(os.Mkdir(r.dest, 0o755))
+	w.measure()
+	w.forget("gc.log")
+	if got, want := known(), []string{"deleted.log", "gc.log"}; !slices.Equal(got, want) {
+		t.Errorf("while the destination is away, the sink has cursors of %q, want %q", got, want)
+	}
+	r.must(os.Remove(r.dest))
+	r.must(os.Rename(r.dest+".away", r.dest))
+	r.must(os.RemoveAll(filepath.Join(r.dest, "deleted.log")))
+	w.measure()
+	if got, want := known(), []string{"gc.log"}; !slices.Equal(got, want) {
+		t.Errorf("once the destination is back without a stream, the sink has cursors of %q, want %q", got, want)
+	}
 }
 
 // A cursor that a Follower does not accept is counted as lost.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -36,15 +37,29 @@ func (w *worker) measure() {
 			w.state.mu.Unlock()
 		}
 	}
+	if len(streams) > 0 || w.home == nil {
+		w.home, _ = os.Stat(w.set.dest) // if this fails, no cursor is forgotten
+	}
+	present := w.present()
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()
 	w.state.backlog = backlog
+	if !present {
+		return
+	}
 	for stream := range w.state.cursors {
 		if !exists[stream] {
 			delete(w.state.cursors, stream) // retention deleted the last segment
 			w.unsaved = true
 		}
 	}
+}
+
+// present reports whether the destination is the directory that held streams last. If not, its volume
+// may be away for a moment, and the streams that it lacks still exist.
+func (w *worker) present() bool {
+	is, err := os.Stat(w.set.dest)
+	return err == nil && w.home != nil && os.SameFile(w.home, is)
 }
 
 // leftOf returns how many bytes of these segments the sink has not acknowledged, and the latest

@@ -42,11 +42,12 @@ type worker struct {
 	log      *slog.Logger
 	wake     chan struct{}
 
-	saved    time.Time // when the cursors were saved
-	unsaved  bool      // the cursors have moved since then
-	unsaving bool      // the last try to save the cursors failed
-	measured time.Time // when measure was called
-	stale    bool      // cursors have moved since then
+	saved    time.Time   // when the cursors were saved
+	unsaved  bool        // the cursors have moved since then
+	unsaving bool        // the last try to save the cursors failed
+	measured time.Time   // when measure was called
+	stale    bool        // cursors have moved since then
+	home     fs.FileInfo // the destination when it held streams last; nil: not known
 	backoff  backoff
 	told     told
 	aside    aside
@@ -289,12 +290,14 @@ func (w *worker) over(stream string) bool {
 	return true
 }
 
-// forget deletes the cursor of a stream without a directory. It removes the stream from pending,
-// unless there is news of it.
+// forget deletes the cursor of a stream without a directory, unless the destination is away. It removes
+// the stream from pending, unless there is news of it.
 func (w *worker) forget(stream string) bool {
-	w.state.mu.Lock()
-	delete(w.state.cursors, stream)
-	w.state.mu.Unlock()
+	if w.present() {
+		w.state.mu.Lock()
+		delete(w.state.cursors, stream)
+		w.state.mu.Unlock()
+	}
 	return w.over(stream)
 }
 
