@@ -12,10 +12,28 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
+// measured is when measure was called and how long it took.
+type measured struct {
+	at   time.Time
+	took time.Duration
+}
+
+// due reports whether to call measure again, if it may find something new. If cursors have moved, it
+// is called soon, but not so soon that listing thousands of old streams costs a part of a core.
+func (m measured) due(now time.Time, moved bool) bool {
+	pause := measureInterval
+	if moved {
+		pause = min(measureShare*m.took, measureInterval)
+	}
+	return now.Sub(m.at) >= pause
+}
+
 // measure searches the destination for bytes that the sink lacks. The first search finds bytes
 // that an earlier process has left undelivered.
 func (w *worker) measure() {
-	w.measured, w.stale = time.Now(), false
+	began := time.Now()
+	defer func() { w.measured = measured{began, time.Since(began)} }()
+	w.stale = false
 	streams, err := segment.Streams(w.set.dest)
 	if err != nil {
 		w.fail(err)

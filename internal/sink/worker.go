@@ -19,7 +19,8 @@ import (
 
 const (
 	saveInterval    = time.Second      // between saves of the cursors: after a kill, lines delivered in this time are repeated
-	measureInterval = 10 * time.Second // between two calls of measure while the sink lacks something
+	measureInterval = 10 * time.Second // between two calls of measure while the sink lacks something, at most
+	measureShare    = 50               // measure takes at most one part in this many of the time while cursors move
 	turn            = 16               // batches of one stream before it is another stream's turn
 )
 
@@ -45,7 +46,7 @@ type worker struct {
 	saved    time.Time   // when the cursors were saved
 	unsaved  bool        // the cursors have moved since then
 	unsaving bool        // the last try to save the cursors failed
-	measured time.Time   // when measure was called
+	measured measured    // the last call of measure
 	stale    bool        // cursors have moved since then
 	home     fs.FileInfo // the destination when it held streams last; nil: not known
 	backoff  backoff
@@ -136,7 +137,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 		case <-w.wake:
 			_ = retry.Sleep(ctx, w.linger-time.Since(began)) // if ctx ends, the last round follows
 		case now := <-tick.C:
-			if w.stale || w.lacks() && now.Sub(w.measured) >= measureInterval {
+			if (w.stale || w.lacks()) && w.measured.due(now, w.stale) {
 				w.measure()
 			}
 		}
