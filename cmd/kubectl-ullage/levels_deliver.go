@@ -51,13 +51,15 @@ func (d *delivery) annotate(ctx context.Context, changes []string) error {
 	return nil
 }
 
-// unseen is called as long as a sidecar has not seen the change. At intervals, it reports the delay
-// and changes the pod twice: first to another ID, then back to the requested annotations.
-func (d *delivery) unseen(ctx context.Context) {
+// unseen is called as long as the change is not in effect in a sidecar. At intervals, it reports the
+// delay and changes the pod twice: first to another ID, then back to the requested annotations. If the
+// sidecar has seen the change before, unseen changes nothing. It then reports whether the change is
+// lost: until the interval is over, the sidecar may still see the other ID.
+func (d *delivery) unseen(ctx context.Context, before bool) (lost bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if time.Since(d.last) < d.every {
-		return
+	if before || time.Since(d.last) < d.every {
+		return before && time.Since(d.last) >= d.every
 	}
 	pod := printable.Line(d.of.pod)
 	d.shown.line("%s: the sidecar has not seen the annotations after %s: the kubelet usually writes them into the pod within 2s, and at the latest within 90s; annotating the pod again",
@@ -70,4 +72,5 @@ func (d *delivery) unseen(ctx context.Context) {
 		d.shown.line("%s: %s", pod, printable.Line(err.Error()))
 	}
 	d.last = time.Now()
+	return false
 }

@@ -20,16 +20,18 @@ type verdict struct {
 	done    []string // what has been done, one line each
 	failed  []string // failures that waiting will not fix
 	waiting []string // what may still happen; empty: nothing is left to wait for
-	unseen  bool     // the sidecar has not seen the annotations yet
+	unseen  bool     // the annotations are not in effect
 }
 
 // judge reads an answer; before is the sidecar's answer before anything was requested.
 type judge func(before, now *admin.Levels) verdict
 
 // poll queries a sidecar until nothing is left to wait for, or ctx ends. If a sidecar does not answer, poll waits,
-// because the sidecar may have been restarted.
+// because the sidecar may have been restarted. If the annotations were in effect and no longer are, poll fails:
+// delivering them again would begin the raise anew, or undo a later request.
 func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict {
 	v := verdict{waiting: []string{"the sidecar has not been asked yet"}}
+	seen, started := false, time.Time{} // the annotations were in effect, in the process that started then
 	for {
 		_, st, err := before.of.ask(ctx)
 		switch {
@@ -38,12 +40,20 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 		case err != nil:
 			v = verdict{waiting: []string{err.Error()}}
 		default:
-			if v = judge(before.status.Levels, st.Levels); len(v.waiting) == 0 {
+			v = judge(before.status.Levels, st.Levels)
+			switch {
+			case len(v.waiting) == 0:
 				return v
+			case !v.unseen:
+				seen, started = true, st.Started
+			case seen && !st.Started.Equal(started): // a process that was restarted may not have read the annotations yet
+				v.unseen = false
+			case seen:
+				v.waiting = []string{overtaken}
 			}
 		}
-		if v.unseen {
-			d.unseen(ctx)
+		if v.unseen && d.unseen(ctx, seen) {
+			return verdict{failed: v.waiting}
 		}
 		select {
 		case <-ctx.Done():
@@ -52,6 +62,9 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 		}
 	}
 }
+
+// overtaken is the failure if the annotations were in effect, but are no longer.
+const overtaken = "the raise ended, or another request replaced this one, before every JVM had followed"
 
 // levelsOff reports whether a sidecar does not change levels.
 func levelsOff(l *admin.Levels) bool { return l == nil || l.Off }

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +141,55 @@ func TestARaiseOfEventsIsDoneWhenTheSidecarHasIt(t *testing.T) {
 	}
 	if v := judgeReset(before, &admin.Levels{}); !slices.Equal(v.done, []string{"the application's events are back at their own levels, without com.acme=debug"}) {
 		t.Errorf("without the raise, a reset is %+v, want the end of the raise to com.acme=debug in done", v)
+	}
+}
+
+func TestAnnotationsThatWereInEffectAreNotDeliveredAgain(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("FAKE", dir)
+	const first, second = `{"started":"2026-11-20T12:00:00Z"}`, `{"started":"2026-11-20T12:01:00Z"}`
+	busy, has := verdict{waiting: []string{"busy"}}, verdict{done: []string{"it has it"}}
+	unseen := verdict{unseen: true, waiting: []string{"unseen"}}
+	for name, c := range map[string]struct {
+		statuses  []string // the answers of the sidecar, the last of which is repeated
+		verdicts  []verdict
+		want      verdict
+		annotated bool
+	}{
+		"they end":                         {[]string{first}, []verdict{busy, unseen}, verdict{failed: []string{overtaken}}, false},
+		"they end after a restart":         {[]string{first, first, second}, []verdict{busy, busy, unseen, busy, unseen}, verdict{failed: []string{overtaken}}, false},
+		"the sidecar is restarted":         {[]string{first, second}, []verdict{busy, unseen, has}, has, false},
+		"the first delivery is not seen":   {[]string{first}, []verdict{unseen, unseen, has}, has, true},
+		"a restarted sidecar sees nothing": {[]string{first, second}, []verdict{unseen, unseen, has}, has, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := filepath.Join(dir, "calls")
+			_ = os.Remove(calls) // of the case before
+			answer := answer{of: sidecar{cluster: cluster{kubectl: "kubectl"}, pod: "web-0", container: container{Name: "ullage"}}}
+			next := func() {
+				if err := os.WriteFile(filepath.Join(dir, "web-0.ullage.out"), []byte(c.statuses[0]), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				c.statuses = c.statuses[min(1, len(c.statuses)-1):]
+			}
+			next()
+			judge := func(_, _ *admin.Levels) verdict {
+				next()
+				v := c.verdicts[0]
+				c.verdicts = c.verdicts[1:]
+				return v
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			got := poll(ctx, answer, judge, &delivery{of: answer.of, idKey: logIDKey, shown: newProgress(io.Discard, 1)})
+			if d := cmp.Diff(c.want, got, cmp.AllowUnexported(verdict{})); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+			text, err := os.ReadFile(calls)
+			if annotated := strings.Contains(string(text), "annotate"); err != nil || annotated != c.annotated {
+				t.Errorf("the pod was annotated: %t, error %v; want %t and no error; the calls are\n%s", annotated, err, c.annotated, text)
+			}
+		})
 	}
 }
 
