@@ -286,7 +286,7 @@ func (c *levelsConfig) set(ctx context.Context, m *control.Command, e cli.Env) e
 	if errors.Is(err, control.ErrNoOwner) {
 		return fmt.Errorf("%w; without a sidecar, 'jcmd PID VM.log list' shows what each output logs, and 'jcmd PID VM.log output=NAME what=SELECTION' sets it until you set it back", err)
 	}
-	if err != nil && len(changes) == 0 {
+	if err != nil && until.IsZero() {
 		return err
 	}
 	if err == nil && len(changes) == 0 {

@@ -195,8 +195,8 @@ func (s *jobs) waits(j *job) bool {
 	return len(s.runner.running) > 0 && time.Now().Before(j.deadline)
 }
 
-// fails reports whether no JVM accepted the raise of a job. In that case, it makes sure that
-// the errors of the job say why.
+// fails reports whether no JVM accepted the raise of a job, and none had it already. In that case, it
+// makes sure that the errors of the job say why.
 func (s *jobs) fails(j *job) bool {
 	if j.Verb != control.VerbSet || !j.App.IsZero() || j.canceled || s.waits(j) {
 		return false
@@ -208,7 +208,7 @@ func (s *jobs) fails(j *job) bool {
 		j.errs = control.Split(s.runner.noneToRaise(""))
 	}
 	raised := func(c plan.Change) bool { return !c.Restored } // other streams may have been restored for this raise
-	return !slices.ContainsFunc(j.changes, raised) && len(j.errs) > 0
+	return !slices.ContainsFunc(j.changes, raised) && !s.plan.Has(j.Raise) && len(j.errs) > 0
 }
 
 // cancel ends the raise of a job and reinstates the raise that it replaced. If a reset has ended the

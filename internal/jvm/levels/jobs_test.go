@@ -21,6 +21,12 @@ func together(p *process, selections ...string) {
 		}
 		p.jobs.begin(context.Background(), newJob(r))
 	}
+	answerAll(p)
+}
+
+// answerAll runs updates until all jobs are answered.
+func answerAll(p *process) {
+	p.t.Helper()
 	within(p.t, patience, "an answer to every job", func() bool {
 		p.runner.work.Wait()
 		_ = p.update(context.Background(), nil) // the jobs get the errors
@@ -68,4 +74,24 @@ func TestASetThatFailsEndsOnlyItsOwnRaise(t *testing.T) {
 			retried(p, func() bool { return j.Selection() == want })
 		})
 	}
+}
+
+func TestARaiseThatAJVMHasIsExtendedWhateverFailsElsewhere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	j := r.jvm(1)
+	p := r.process()
+	p.step()
+	together(p, "gc*=debug")
+	r.jvm(2).When(fakejvm.Always(fakejvm.Garble))
+	n := j.Count()
+	long := newJob(control.Request{Verb: control.VerbSet, Raise: raiseTo(t, "gc*=debug", 5*time.Hour)})
+	p.jobs.begin(t.Context(), long)
+	answerAll(p)
+	got := <-long.answer
+	if len(got.Errors) != 1 || time.Until(got.Until) < 4*time.Hour || !p.Status().Raise.Until.Equal(got.Until) {
+		t.Errorf("the reply is %+v, and the raise ends at %s; want 1 error, and the same end in both, 5 h after the set", got, p.Status().Raise.Until)
+	}
+	j.HasTaken(n)
 }

@@ -207,3 +207,11 @@ func (p *Plan) NoneToRaise(none string) error {
 	}
 	return errors.New(none)
 }
+
+// Has reports whether one of the JVMs found now has what a raise asks for, whatever the cause.
+func (p *Plan) Has(r ask.Raise) bool {
+	return slices.ContainsFunc(p.found.JVMs, func(j attach.JVM) bool {
+		b := p.State.JVMs[j.ID]
+		return b != nil && !b.Unsure && b.Applied == r.Selection && b.Stream == r.Stream
+	})
+}
