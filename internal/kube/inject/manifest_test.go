@@ -125,6 +125,10 @@ func TestManifestRefuses(t *testing.T) {
 		"anchored container": {head + "spec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}}\n    spec:\n      containers:\n      - &c {name: a}\n", "anchor"},
 		"aliased labels":     {head + "x: &l {ullage.dev/inject: \"true\"}\nspec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}}\n    spec: {nodeSelector: *l, containers: [{name: a}]}\n", "aliases"},
 		"merge key":          {head + "spec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}}\n    spec:\n      <<: {containers: [{name: a}]}\n", "merge key"},
+		"labels by an alias": {head + "spec:\n  selector: {matchLabels: &l {ullage.dev/inject: \"true\"}}\n  template:\n    metadata:\n      labels: *l\n    spec: {containers: [{name: a}]}\n", "line 8 has a YAML anchor or an alias"},
+		"labels by a merge":  {head + "spec:\n  selector: {matchLabels: &l {ullage.dev/inject: \"true\"}}\n  template:\n    metadata:\n      labels: {<<: [*l], tier: x}\n    spec: {containers: [{name: a}]}\n", "line 8 has a YAML anchor or an alias"},
+		"template, an alias": {"x: &p " + labelled + "\n" + head + "spec: {template: *p}\n", "line 5 has a YAML anchor or an alias"},
+		"label by an alias":  {head + "spec:\n  replicas: &l \"true\"\n  template:\n    metadata: {labels: {ullage.dev/inject: *l}}\n    spec: {containers: [{name: a}]}\n", "line 7 has a YAML anchor or an alias"},
 		"bad annotation":     {head + "spec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}, annotations: {ullage.dev/buffer: big}}\n    spec: {containers: [{name: a}]}\n", "Deployment shop/web (line 1): ullage: ullage.dev/buffer"},
 		"no pod":             {head + "spec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}}\n    spec: {containers: 1}\n", "read the pod"},
 		"a kind with a template, unknown": {"apiVersion: example.com/v1\nkind: Fleet\nmetadata: {name: web, namespace: shop}\nspec: {template: " + labelled + "}\n",
@@ -155,6 +159,7 @@ func TestUntouchedDocumentsAreReturnedByteForByte(t *testing.T) {
 		"%YAML 1.1\n---\na: b\n",
 		"apiVersion: v1\nkind: ConfigMap\ndata:\n  x: |\n    ---\n    kind: Pod\n",
 		"{\"kind\": \"Pod\"}",
+		"apiVersion: v1\nkind: Pod\nmetadata: &m\n  labels: {<<: *m}\n",
 	} {
 		if out, _, err := manifest.Inject([]byte(text), testConfig()); err != nil || string(out) != text {
 			t.Errorf("%q became %q, error %v; want no change and no error", text, out, err)

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/kube/inject/patch"
 )
 
@@ -33,6 +35,58 @@ func scalar(n *yaml.Node, key string) string {
 		return v.Value
 	}
 	return ""
+}
+
+// maxAliases bounds how many aliases are followed: an anchor may contain itself.
+const maxAliases = 32
+
+// follow returns the value of a mapping's key, also if it comes through an alias or a merge key. via is
+// then the alias or the value of the merge key; otherwise it is nil. Nothing may be changed there.
+func follow(n *yaml.Node, key string, depth int) (value, via *yaml.Node) {
+	switch {
+	case n == nil || depth > maxAliases:
+		return nil, nil
+	case n.Kind == yaml.AliasNode:
+		value, _ = follow(n.Alias, key, depth+1)
+		return value, n
+	}
+	if value = member(n, key); value != nil {
+		return value, nil
+	}
+	merged := member(n, "<<")
+	if merged == nil {
+		return nil, nil
+	}
+	sources := []*yaml.Node{merged}
+	if merged.Kind == yaml.SequenceNode {
+		sources = merged.Content
+	}
+	for _, source := range sources {
+		if value, _ = follow(source, key, depth+1); value != nil {
+			return value, merged
+		}
+	}
+	return nil, nil
+}
+
+// hidden returns the alias or the merge key through which the pod at the path has the label that asks
+// for a sidecar, or nil.
+func hidden(n *yaml.Node, path string) *yaml.Node {
+	var first *yaml.Node
+	names := strings.FieldsFunc(path, func(r rune) bool { return r == '.' })
+	for _, name := range append(names, "metadata", "labels", ask.InjectLabel) {
+		var via *yaml.Node
+		if n, via = follow(n, name, 0); first == nil {
+			first = via
+		}
+	}
+	if n != nil && n.Kind == yaml.AliasNode {
+		n, first = n.Alias, cmp.Or(first, n)
+	}
+	if n == nil || n.Value != "true" {
+		return nil
+	}
+	return first
 }
 
 func errAnchor(n *yaml.Node) error {

@@ -295,6 +295,9 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 			claimed = append(claimed, scalar(member(c, "metadata"), "name"))
 		}
 	}
+	if via := hidden(n, path); via != nil {
+		return Note{}, errAnchor(via)
+	}
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
 		if n.Anchor != "" {
 			return Note{}, errAnchor(n)
