@@ -57,8 +57,8 @@ func (s *survey) validate(args []string) []error {
 	return bad
 }
 
-// pods returns the pods to query, each once, and the names for which there is no pod.
-func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error) {
+// pods returns the pods to query, each once, the names for which there is no pod, and the workloads without pods.
+func (s *survey) pods(ctx context.Context) (pods []pod, gone, empty []string, err error) {
 	for _, t := range s.targets {
 		if t.kind == podKind {
 			gone = append(gone, t.name)
@@ -66,7 +66,7 @@ func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error
 	}
 	if len(gone) > 0 || len(s.targets) == 0 {
 		if pods, err = s.cluster.pods(ctx, gone); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	named := func(name string) bool {
@@ -78,18 +78,20 @@ func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error
 			continue
 		}
 		members, err := s.cluster.members(ctx, t)
-		if err != nil {
-			return nil, nil, err
+		if errors.Is(err, errNoPods) {
+			empty = append(empty, t.String())
+		} else if err != nil {
+			return nil, nil, nil, err
 		}
 		pods = append(pods, slices.DeleteFunc(members, func(p pod) bool { return named(p.Metadata.Name) })...)
 	}
-	return pods, gone, nil
+	return pods, gone, empty, nil
 }
 
 // run queries all sidecars. A named pod, or a pod of a named workload, always has an answer, whatever is wrong with it.
 // A pod that the flags select has an answer only if it has a sidecar or should have one.
 func (s *survey) run(ctx context.Context) ([]answer, error) {
-	pods, gone, err := s.pods(ctx)
+	pods, gone, empty, err := s.pods(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +114,9 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 	}
 	for _, name := range gone {
 		answers = append(answers, answer{of: sidecar{cluster: s.cluster, pod: name}, err: errNoPod})
+	}
+	for _, workload := range empty {
+		answers = append(answers, answer{of: sidecar{cluster: s.cluster, pod: workload}, err: errNoPods})
 	}
 	askAll(ctx, answers)
 	if s.worstFirst {
