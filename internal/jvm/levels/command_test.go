@@ -188,6 +188,19 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	logs(t, j, fakejvm.Atop("gc*=debug"))
 }
 
+func TestARestoreNamesTheLastOfTwoRaisesOfTheSameSelection(t *testing.T) {
+	r, j := alone(t)
+	p := r.raised(j)
+	_, _, err := p.set("gc*=debug", time.Hour)
+	must(t, err)
+	r.annotate() // the raise of the command goes on
+	p.step()
+	changes, err := p.reset()
+	if err != nil || len(changes) != 1 || changes[0].Why != plan.WhyReset {
+		t.Errorf("the changes are %+v, error %v; want 1 by %q and no error", changes, err, plan.WhyReset)
+	}
+}
+
 func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Attach.Timeout = impatience

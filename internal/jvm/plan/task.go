@@ -71,6 +71,9 @@ func (p *Plan) Tasks(want Goal, now time.Time, busy func(id string) bool, failed
 			t.Want, t.from = b.Applied, b.Cause // the refused selection has not been undone yet
 		}
 		inLine := b == nil && t.Want.IsZero() || b != nil && !t.Want.IsZero() && b.Applied == t.Want && !b.Unsure
+		if inLine && b != nil {
+			b.Cause = t.from // another raise of the same selection may have begun or ended
+		}
 		if inLine || busy(j.ID) || failed[j.ID] || tried && !p.Draining && now.Before(a.next) {
 			continue
 		}
