@@ -40,7 +40,7 @@ func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 		return partial{}, fmt.Errorf("the answer is %d with content of type %q, but OTLP requires %s: is this the address of an OTLP endpoint?",
 			code, printable.Text(kind, maxMessage), contentType)
 	case code == http.StatusBadRequest && kind != contentType && expectsTLS(body):
-		return partial{}, fmt.Errorf("%w: use otlp+https:", answerError(resp, kind, body))
+		return partial{}, fmt.Errorf("%w: use otlp+https", answerError(resp, kind, body))
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
 		return partial{}, refused{answerError(resp, kind, body)}
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:

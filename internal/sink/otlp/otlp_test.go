@@ -230,7 +230,7 @@ func TestAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte("<center>The plain HTTP request was sent to HTTPS port</center>"))
-		}, "use otlp+https:", func(err error) bool { return !errors.As(err, &rejected) }},
+		}, "use otlp+https", func(err error) bool { return !errors.As(err, &rejected) }},
 		"lines that are refused are found": {func(w http.ResponseWriter, bodies []string) {
 			if strings.Contains(strings.Join(bodies, "\n"), "bad") {
 				w.WriteHeader(http.StatusBadRequest)
