@@ -46,6 +46,7 @@ const (
 	patience    = 5 * time.Second // how long Lacks waits for lines on the source to become durable
 	pollEvery   = 100 * time.Millisecond
 	askPatience = 3 * time.Second // how long a request waits for its answer
+	writing     = time.Second     // how long after its date a line may be written: the thread may get no processor
 )
 
 // Destination is a directory that a sidecar persists into.
@@ -116,11 +117,18 @@ func (l Lack) String() string {
 }
 
 // Lacks returns what the copy lacks of the wanted streams up to a time; the zero time means
-// now. The error is that of ctx.
+// now. If a time is given, it waits for lines that the JVM has dated before that time and not
+// written yet. The error is that of ctx.
 func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, until time.Time) (*Lack, error) {
 	now := time.Now()
-	if until.IsZero() || until.After(now) {
+	settled := now // when all lines up to that time are on the source
+	switch {
+	case until.IsZero():
 		until = now
+	case until.After(now):
+		until, settled = now, now.Add(writing)
+	default:
+		settled = until.Add(writing)
 	}
 	for deadline := now.Add(patience); ; {
 		st, asked, err := d.Status(ctx)
@@ -133,8 +141,9 @@ func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, 
 		if !asked {
 			return nil, nil
 		}
-		lack, seen := lackOf(st, wants, until)
-		if seen && (lack == nil || !st.Ready) || time.Now().After(deadline) {
+		late, seen := lackOf(st, wants, settled)
+		if seen && (late == nil || !st.Ready) || time.Now().After(deadline) {
+			lack, _ := lackOf(st, wants, until)
 			return lack, nil
 		}
 		select {

@@ -157,6 +157,25 @@ func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
 	}
 }
 
+// A thread of the JVM may get no processor between the date of its line and the write. So the sidecar must have looked
+// at its source later than the time that was asked for, and what it read in between must be durable.
+func TestLinesThatWereDatedAndNotWrittenYetAreWaitedFor(t *testing.T) {
+	o := own(t)
+	until := time.Now().Add(-time.Minute)
+	asked := 0
+	o.serve(func() admin.Status {
+		asked++
+		st := admin.Status{Ready: true, Progress: admin.Progress{SeenAt: until.Add(time.Duration(asked) * writing / 2)}}
+		if asked == 2 {
+			st.Unpersisted = admin.Unpersisted{Bytes: 100, Since: until.Add(writing / 2)}
+		}
+		return st
+	})
+	if l := o.lacks(o.dir, nil, until); l != nil || asked != 3 {
+		t.Errorf("lacks returned %v and asked %d times, want nil and 3 times", l, asked)
+	}
+}
+
 func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
 	o := own(t)
 	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "does not answer in this network namespace") {
