@@ -102,9 +102,6 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 		return total, err
 	}
 	total.Marks, total.Warnings, total.MarksDamaged = marks.all, marks.warnings, marks.damaged
-	if marks.damaged {
-		total.Complete = false // such a mark may describe a loss
-	}
 	sum := &summing{Receiver: to, total: &total}
 	p := read.Progress{Tell: cfg.Progress, Total: cfg.size(dir, names)}
 	for _, name := range names {

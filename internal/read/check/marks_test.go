@@ -1,8 +1,6 @@
 package check
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,24 +83,5 @@ func TestADirectoryOfAStreamHasTheMarksOfItsDestination(t *testing.T) {
 	}
 	if _, err := (Config{Stream: "app*"}).Names(filepath.Join(c.dir, "gc.log")); err == nil {
 		t.Error("the directory of gc.log has a stream that matches app*, want an error")
-	}
-}
-
-// A mark that cannot be read may describe a loss.
-func TestACopyWithDamagedMarksIsNotComplete(t *testing.T) {
-	c := newCopied(t, segment.Zstd, settings.Mi)
-	m := mark.New(mark.ArchivesMissed, "stream", "gc.log", "count", "3")
-	m.Time = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	c.commit(c.stream(mark.Stream), string(m.Append(nil)))
-	c.commit(c.stream("gc.log"), "[2026-11-20T10:00:00.000+0000][info][gc] line\n")
-	segs, err := segment.List(filepath.Join(c.dir, mark.Stream))
-	if err != nil || len(segs) != 1 {
-		t.Fatalf("%d segments, error %v; want 1 and no error", len(segs), err)
-	}
-	if err := os.WriteFile(segs[0].Path, bytes.Repeat([]byte("x"), int(segs[0].Size)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, total := c.check(Config{}); total.Complete || !total.MarksDamaged || total.Incomplete > 0 {
-		t.Errorf("the total is %+v, want damaged marks, no incomplete stream, and not complete", total)
 	}
 }
