@@ -28,7 +28,7 @@ type judge func(before, now *admin.Levels) verdict
 
 // poll queries a sidecar until nothing is left to wait for, or ctx ends. If a sidecar does not answer, poll waits,
 // because the sidecar may have been restarted. If the annotations were in effect and no longer are, poll fails:
-// delivering them again would begin the raise anew, or undo a later request.
+// delivering them again would begin the raise again, or undo a later request.
 func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict {
 	v := verdict{waiting: []string{"the sidecar has not been asked yet"}}
 	seen, started := false, time.Time{} // the annotations were in effect, in the process that started then

@@ -151,7 +151,7 @@ func TestAnnotationsThatWereInEffectAreNotDeliveredAgain(t *testing.T) {
 	busy, has := verdict{waiting: []string{"busy"}}, verdict{done: []string{"it has it"}}
 	unseen := verdict{unseen: true, waiting: []string{"unseen"}}
 	for name, c := range map[string]struct {
-		statuses  []string // the answers of the sidecar, the last of which is repeated
+		statuses  []string // the answers of the sidecar; the last answer is repeated
 		verdicts  []verdict
 		want      verdict
 		annotated bool

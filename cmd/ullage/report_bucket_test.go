@@ -4,11 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,35 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/test/lab/fakebucket"
 )
-
-// podsBucket serves the objects of a bucket. It returns its URL.
-func podsBucket(t *testing.T, objects map[string]string) string {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !r.URL.Query().Has("list-type") {
-			w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
-			_, _ = io.WriteString(w, objects[strings.TrimPrefix(r.URL.Path, "/logs/")])
-			return
-		}
-		var list strings.Builder
-		for key, text := range objects {
-			if strings.HasPrefix(key, r.URL.Query().Get("prefix")) {
-				fmt.Fprintf(&list, "%s|<Contents><Key>%s</Key><Size>%d</Size><LastModified>2026-11-28T15:00:00.000Z</LastModified></Contents>\n", key, key, len(text))
-			}
-		}
-		sorted := slices.Sorted(strings.Lines(list.String()))
-		_, _ = io.WriteString(w, "<ListBucketResult>")
-		for _, line := range sorted {
-			_, content, _ := strings.Cut(line, "|")
-			_, _ = io.WriteString(w, content)
-		}
-		_, _ = io.WriteString(w, "</ListBucketResult>")
-	}))
-	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
-	t.Setenv("AWS_ACCESS_KEY_ID", "a")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
-	return "s3://logs/prod?region=x&path-style=true&endpoint=" + s.URL
-}
 
 // A pod is compared by the marks of its sidecars if the marks cover its whole log, and otherwise by the log itself.
 // Here, the longest stop is 1 s according to the marks and 2 s according to the log.
@@ -93,7 +61,7 @@ func TestPodsInABucketAreComparedByTheirMarks(t *testing.T) {
 			}
 			objects[key("web-0", "app", mark.Stream, minute(0))] = c.of
 			var out, told bytes.Buffer
-			args := append(append([]string{"--compare", "--json"}, c.args...), podsBucket(t, objects))
+			args := append(append([]string{"--compare", "--json"}, c.args...), fakebucket.New(t, objects))
 			code := reportCmd(t.Context(), args, cli.Env{Stdout: &out, Stderr: &told, LookupEnv: func(string) (string, bool) { return "", false }})
 			var is struct {
 				Logs   []struct{ Values []*float64 }

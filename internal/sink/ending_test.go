@@ -59,7 +59,7 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
 }
 
-// The engine asked for a long pause, and works again when the sidecar is told to end, or a moment
+// The engine asked for a long pause, and works again when the sidecar receives SIGTERM, or a moment
 // later. The sink tries at once, and again after a short pause.
 func TestTheDrainDoesNotWaitForAPauseToEnd(t *testing.T) {
 	for name, failures := range map[string]int{"the engine works": 0, "one more failure": 1} {

@@ -102,8 +102,8 @@ func changes(name string) bool {
 // send sends what a file has grown by. If a file does not begin with what the reader has, a restart
 // of the sidecar or a disk error has cut it, and send sends all of it. If such a file has since
 // grown to its former size or beyond, the size does not show the cut. Only rereading the file does.
-// Every file is reread in the last look and in the first look after a reconnection. [Report] is
-// reread in each look.
+// Every file is read again in the last look and in the first look after a reconnection. [Report] is
+// read again in each look.
 func (s *sender) send(name string, last bool) error {
 	f, err := s.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -35,6 +35,17 @@ func answerAll(p *process) {
 	})
 }
 
+// impatient returns a JVM that the process of a sidecar has found. The sidecar soon gives up waiting for an answer.
+func impatient(t *testing.T) (*rig, *fakejvm.JVM, *process) {
+	t.Helper()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	j := r.jvm(1)
+	p := r.process()
+	p.step()
+	return r, j, p
+}
+
 // After an interrupt, the sidecar still works on the command when the next one arrives.
 func TestASetThatFailsEndsOnlyItsOwnRaise(t *testing.T) {
 	t.Parallel()
@@ -52,11 +63,7 @@ func TestASetThatFailsEndsOnlyItsOwnRaise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			r.cfg.Attach.Timeout = impatience
-			j := r.jvm(1)
-			p := r.process()
-			p.step()
+			_, j, p := impatient(t)
 			if c.before != "" {
 				together(p, c.before)
 				logs(t, j, fakejvm.Atop(c.before))
@@ -78,11 +85,7 @@ func TestASetThatFailsEndsOnlyItsOwnRaise(t *testing.T) {
 
 func TestARaiseThatAJVMHasIsExtendedWhateverFailsElsewhere(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.cfg.Attach.Timeout = impatience
-	j := r.jvm(1)
-	p := r.process()
-	p.step()
+	r, j, p := impatient(t)
 	together(p, "gc*=debug")
 	r.jvm(2).When(fakejvm.Always(fakejvm.Garble))
 	n := j.Count()

@@ -89,7 +89,7 @@ func sameStream(a, b s3.Object) bool {
 	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Container == b.Container && a.Stream == b.Stream
 }
 
-// newBucketSeries returns a series for the stream of an object. Its name says of which container the stream is; its
+// newBucketSeries returns a series for the stream of an object. Its name includes the container; its
 // format is that of the stream.
 func newBucketSeries(p *Printer, o s3.Object) *series {
 	s := newSeries(p, o.Stream, "")

@@ -2,47 +2,24 @@ package cat
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/test/lab/fakebucket"
 )
 
 // bucketOf serves a bucket with one segment for each stream of shop/web-0, CONTAINER/STREAM, and returns its URL.
 func bucketOf(t *testing.T, streams map[string]string) string {
 	t.Helper()
-	var keys []string
-	content := map[string]string{}
+	objects := map[string]string{}
 	for name, text := range streams {
 		container, stream, _ := strings.Cut(name, "/")
-		key := fmt.Sprintf("prod/log/namespace=shop/pod=web-0/container=%s/stream=%s/date=2026-11-22/20261122T120000.000Z-000001.log", container, stream)
-		keys, content[key] = append(keys, key), text
+		objects[fmt.Sprintf("prod/log/namespace=shop/pod=web-0/container=%s/stream=%s/date=2026-11-22/20261122T120000.000Z-000001.log", container, stream)] = text
 	}
-	slices.Sort(keys)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !r.URL.Query().Has("list-type") {
-			w.Header().Set("Last-Modified", "Sun, 22 Nov 2026 15:00:00 GMT")
-			_, _ = io.WriteString(w, content[strings.TrimPrefix(r.URL.Path, "/logs/")])
-			return
-		}
-		_, _ = io.WriteString(w, "<ListBucketResult>")
-		for _, key := range keys {
-			if strings.HasPrefix(key, r.URL.Query().Get("prefix")) {
-				fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><LastModified>2026-11-22T15:00:00.000Z</LastModified></Contents>", key, len(content[key]))
-			}
-		}
-		_, _ = io.WriteString(w, "</ListBucketResult>")
-	}))
-	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
-	t.Setenv("AWS_ACCESS_KEY_ID", "a")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
-	return "s3://logs/prod?region=x&path-style=true&endpoint=" + s.URL
+	return fakebucket.New(t, objects)
 }
 
 // Each stream of a bucket has the name of its container, and the format that --format gives to the stream.

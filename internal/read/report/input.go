@@ -74,8 +74,8 @@ func find(args []string) (all []*input, err error) {
 	return all, errors.Join(bad...)
 }
 
-// withMarks adds the marks of destinations of which only the directories of single streams were named: without the
-// marks, a loss of these streams would not be known.
+// withMarks adds the marks of destinations if only directories of single streams in them were named: without the marks,
+// a loss of these streams would not be known.
 func withMarks(all []*input) []*input {
 	for _, in := range all {
 		if !in.whole || in.name == mark.Stream {

@@ -197,7 +197,7 @@ func TestAStreamThatCannotBeListedIsALoss(t *testing.T) {
 	asNobody(t, func() ([]*input, error) {
 		found, err := find([]string{none})
 		if err == nil {
-			t.Errorf("found %+v in a directory of which nothing can be listed, want an error", found)
+			t.Errorf("found %+v in a directory whose only stream cannot be listed, want an error", found)
 		}
 		return found, nil
 	})
